@@ -1,0 +1,1 @@
+"""Reads the store; writes findings, recommendations and reports."""

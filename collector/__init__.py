@@ -1,0 +1,1 @@
+"""The node daemon: reads the hardware and Slurm, writes segments, delivers them."""

@@ -1,0 +1,1 @@
+"""The contract between nodes and hub, and the one place that owns the database."""
