@@ -1,0 +1,164 @@
+"""Tables of the hub's DuckDB file, version by version; migrations.py applies them in order.
+
+Times are UTC epoch milliseconds (BIGINT, ``_ms``). Sums are integers so that they agree exactly in any order.
+Tables under "derived" can be rebuilt to equal rows while the raw rows are complete; tables under "never derived" hold
+what people did and what was sent.
+"""
+
+from store.catalog import METRICS, Kind, Metric
+
+SQL_TYPE = {
+    "u1": "UTINYINT", "u2": "USMALLINT", "u4": "UINTEGER", "i2": "SMALLINT", "i4": "INTEGER", "i8": "BIGINT",
+}  # fmt: skip
+
+UNPLACED = 0
+"""gpu_key and node_key of allocated GPUs that accounting counts and no node has shown: held, and wholly unknown."""
+
+
+def sample_columns() -> str:
+    """Returns the metric columns of ``hot`` and of every sealed file, as DDL."""
+    return ", ".join(f"{metric.name} {SQL_TYPE[metric.dtype]}" for metric in METRICS)
+
+
+def rollup_columns(metric: Metric) -> tuple[str, ...]:
+    """Returns the rollup columns of a metric as DDL.
+
+    GAUGE: ``<name>_sum`` (stored value x ms), ``<name>_ms`` (time with a reading), ``<name>_max``. DELTA:
+    ``<name>_sum``. COUNT: ``<name>_max``. FLAGS: ``<name>_ms`` (time with any bit set), ``<name>_seen`` (bits seen).
+    """
+    name = metric.name
+    match metric.kind:
+        case Kind.GAUGE:
+            return (f"{name}_sum BIGINT", f"{name}_ms BIGINT", f"{name}_max {SQL_TYPE[metric.dtype]}")
+        case Kind.DELTA:
+            return (f"{name}_sum BIGINT",)
+        case Kind.COUNT:
+            return (f"{name}_max {SQL_TYPE[metric.dtype]}",)
+        case Kind.FLAGS:
+            return (f"{name}_ms BIGINT", f"{name}_seen {SQL_TYPE[metric.dtype]}")
+
+
+def _rollup_table(name: str, bucket: str) -> str:
+    metrics = ", ".join(column for metric in METRICS for column in rollup_columns(metric))
+    # run_key is NULL for time that no run held. held_ms = active + low + idle_held + idle + unknown, exactly;
+    # where run_key is NULL held_ms is 0 and stray_ms says how much of the covered time was work without a holder.
+    return f"""CREATE TABLE {name} (
+        {bucket} BIGINT NOT NULL, node_key INTEGER NOT NULL, gpu_key INTEGER NOT NULL, run_key INTEGER,
+        rows UINTEGER NOT NULL, held_ms BIGINT NOT NULL, covered_ms BIGINT NOT NULL,
+        active_ms BIGINT NOT NULL, low_ms BIGINT NOT NULL, idle_held_ms BIGINT NOT NULL, idle_ms BIGINT NOT NULL,
+        unknown_ms BIGINT NOT NULL, unmeasurable_ms BIGINT NOT NULL, stray_ms BIGINT NOT NULL, parked_ms BIGINT NOT NULL,
+        {metrics})"""
+
+
+VERSION_1: tuple[str, ...] = (
+    "CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)",
+    # ---- what exists
+    "CREATE SEQUENCE node_keys START 1",
+    """CREATE TABLE node (
+        node_key INTEGER PRIMARY KEY, name VARCHAR NOT NULL UNIQUE, cluster VARCHAR NOT NULL, slurm BOOLEAN NOT NULL,
+        interval_ms INTEGER NOT NULL, agent_version VARCHAR, driver_version VARCHAR,
+        first_ms BIGINT NOT NULL, last_ms BIGINT NOT NULL, received_ms BIGINT NOT NULL, skew_ms BIGINT)""",
+    "CREATE SEQUENCE gpu_keys START 1",
+    """CREATE TABLE gpu (
+        gpu_key INTEGER PRIMARY KEY, uuid VARCHAR NOT NULL UNIQUE, node_key INTEGER NOT NULL, model VARCHAR,
+        idx INTEGER, minor INTEGER, pci_bus_id VARCHAR, mem_total_mib INTEGER, power_limit_w DOUBLE,
+        slices INTEGER NOT NULL, slices_of INTEGER NOT NULL, parent_uuid VARCHAR,
+        first_ms BIGINT NOT NULL, last_ms BIGINT NOT NULL)""",
+    "CREATE SEQUENCE run_keys START 1",
+    # One row an execution. Filled at first sight by a node's holding, described later by accounting; db_index is NULL
+    # until then. end_ms NULL: still running. kind: job | session.
+    """CREATE TABLE run (
+        run_key INTEGER PRIMARY KEY, kind VARCHAR NOT NULL, cluster VARCHAR NOT NULL, job_id_raw VARCHAR NOT NULL,
+        job_id VARCHAR NOT NULL, restart INTEGER NOT NULL, db_index BIGINT, user_name VARCHAR, uid INTEGER,
+        account VARCHAR, "partition" VARCHAR, qos VARCHAR, name VARCHAR, state VARCHAR NOT NULL, exit_code VARCHAR,
+        interactive BOOLEAN, submit_ms BIGINT, start_ms BIGINT NOT NULL, end_ms BIGINT, suspended_ms BIGINT,
+        elapsed_ms BIGINT, timelimit_ms BIGINT, timelimit_unlimited BOOLEAN NOT NULL, nodes INTEGER, node_list VARCHAR,
+        req_gpus INTEGER, alloc_gpus INTEGER, gpu_type VARCHAR, alloc_cpus INTEGER, req_mem_mib BIGINT,
+        max_rss_mib BIGINT, cpu_ms BIGINT, work_dir VARCHAR, shared BOOLEAN NOT NULL, updated_ms BIGINT NOT NULL)""",
+    "CREATE INDEX run_by_id ON run (cluster, job_id_raw)",
+    # One row per run and GPU: half open [start_ms, end_ms), end NULL while it lasts.
+    """CREATE TABLE allocation (
+        run_key INTEGER NOT NULL, gpu_key INTEGER NOT NULL, node_key INTEGER NOT NULL, start_ms BIGINT NOT NULL,
+        end_ms BIGINT, source VARCHAR NOT NULL, PRIMARY KEY (run_key, gpu_key))""",
+    # ---- raw
+    f"""CREATE TABLE hot (
+        ts_ms BIGINT NOT NULL, span_ms UINTEGER NOT NULL, node_key INTEGER NOT NULL, gpu_key INTEGER NOT NULL,
+        run_key INTEGER, baseline_mib UINTEGER, {sample_columns()})""",
+    """CREATE TABLE segment (
+        name VARCHAR PRIMARY KEY, node_key INTEGER NOT NULL, first_ms BIGINT NOT NULL, last_ms BIGINT NOT NULL,
+        rows INTEGER NOT NULL, received_ms BIGINT NOT NULL, unknown_columns VARCHAR)""",
+    "CREATE TABLE quarantine (name VARCHAR NOT NULL, received_ms BIGINT NOT NULL, reason VARCHAR NOT NULL)",
+    """CREATE TABLE event (node_key INTEGER NOT NULL, gpu_key INTEGER, ts_ms BIGINT NOT NULL, kind VARCHAR NOT NULL,
+        detail VARCHAR NOT NULL)""",
+    """CREATE TABLE null_reason (gpu_key INTEGER NOT NULL, metric VARCHAR NOT NULL, reason VARCHAR NOT NULL,
+        from_ms BIGINT NOT NULL, to_ms BIGINT NOT NULL, PRIMARY KEY (gpu_key, metric, reason))""",
+    """CREATE TABLE probe_log (node_key INTEGER NOT NULL, probe VARCHAR NOT NULL, at_ms BIGINT NOT NULL,
+        duration_ms DOUBLE NOT NULL, ok BOOLEAN NOT NULL, rows INTEGER NOT NULL, runs INTEGER NOT NULL,
+        error VARCHAR NOT NULL, PRIMARY KEY (node_key, probe))""",
+    # ---- derived
+    """CREATE TABLE dirty_hour (hour_ms BIGINT NOT NULL, node_key INTEGER NOT NULL, gen BIGINT NOT NULL,
+        PRIMARY KEY (hour_ms, node_key))""",
+    "CREATE TABLE dirty_run (run_key INTEGER PRIMARY KEY, gen BIGINT NOT NULL)",
+    "CREATE SEQUENCE generations START 1",
+    _rollup_table("gpu_hour", "hour_ms"),
+    _rollup_table("gpu_minute", "minute_ms"),
+    """CREATE TABLE footprint_gpu (
+        run_key INTEGER NOT NULL, gpu_key INTEGER NOT NULL, node_key INTEGER NOT NULL, start_ms BIGINT NOT NULL,
+        end_ms BIGINT NOT NULL, held_ms BIGINT NOT NULL, rows INTEGER NOT NULL, readings BIGINT NOT NULL,
+        covered_ms BIGINT NOT NULL, watched_ms BIGINT NOT NULL, longest_gap_ms BIGINT NOT NULL,
+        gaps_closed BOOLEAN, -- every gap > 60 s explained as idle by the energy counter; NULL: cannot be said
+        active_ms BIGINT NOT NULL, low_ms BIGINT NOT NULL, idle_held_ms BIGINT NOT NULL, idle_ms BIGINT NOT NULL,
+        unknown_ms BIGINT NOT NULL, parked_ms BIGINT NOT NULL,
+        busy_ms BIGINT NOT NULL, -- time at >= 1 %
+        util_mean_pct DOUBLE, util_p50_pct DOUBLE, util_p95_pct DOUBLE, util_max_pct DOUBLE,
+        sm_mean_pct DOUBLE, sm_p95_pct DOUBLE, mem_mean_mib DOUBLE, mem_p99_mib DOUBLE, mem_max_mib DOUBLE,
+        power_mean_w DOUBLE, power_p95_w DOUBLE, power_max_w DOUBLE, energy_j DOUBLE, energy_estimated BOOLEAN,
+        leading_idle_ms BIGINT, trailing_idle_ms BIGINT, longest_idle_ms BIGINT, idle_stretches INTEGER,
+        first_active_ms BIGINT, last_active_ms BIGINT, throttled_ms BIGINT, PRIMARY KEY (run_key, gpu_key))""",
+    """CREATE TABLE footprint_run (
+        run_key INTEGER PRIMARY KEY, start_ms BIGINT NOT NULL, end_ms BIGINT NOT NULL, finished BOOLEAN NOT NULL,
+        gpus INTEGER NOT NULL, gpus_seen INTEGER NOT NULL, gpus_active INTEGER NOT NULL, gpus_requested INTEGER,
+        gpus_peak INTEGER, -- the most GPUs with >= 10 s at >= 1 % in any 5-min window
+        held_ms BIGINT NOT NULL, covered_ms BIGINT NOT NULL, coverage DOUBLE NOT NULL, -- of the worst GPU
+        watched_ratio DOUBLE, min_rows INTEGER NOT NULL,
+        active_ms BIGINT NOT NULL, low_ms BIGINT NOT NULL, idle_held_ms BIGINT NOT NULL, idle_ms BIGINT NOT NULL,
+        unknown_ms BIGINT NOT NULL, util_mean_pct DOUBLE, util_p95_pct DOUBLE, sm_mean_pct DOUBLE,
+        mem_max_ratio DOUBLE, mem_sum_max_mib DOUBLE, power_mean_ratio DOUBLE, energy_j DOUBLE,
+        leading_idle_ms BIGINT, trailing_idle_ms BIGINT, recent_idle_ms BIGINT, -- all GPUs idle, up to the last row
+        last_row_ms BIGINT, spatial_imbalance DOUBLE, temporal_imbalance DOUBLE, cpu_efficiency DOUBLE,
+        cpu_source VARCHAR, family VARCHAR)""",
+    "CREATE SEQUENCE finding_ids START 1",
+    # numbers and thresholds are JSON objects; hours are GPU-ms explained. closed_ms NULL: still true.
+    """CREATE TABLE finding (
+        finding_id INTEGER PRIMARY KEY, run_key INTEGER, rule VARCHAR NOT NULL, rule_version INTEGER NOT NULL,
+        start_ms BIGINT NOT NULL, end_ms BIGINT NOT NULL, gpu_ms BIGINT NOT NULL, confidence VARCHAR NOT NULL,
+        coverage DOUBLE NOT NULL, title VARCHAR NOT NULL, sentence VARCHAR NOT NULL, fix VARCHAR NOT NULL,
+        numbers VARCHAR NOT NULL, thresholds VARCHAR NOT NULL, found_ms BIGINT NOT NULL, closed_ms BIGINT,
+        UNIQUE (run_key, rule))""",
+    # Runs on which a rule could not be judged, with the sentence that says why.
+    """CREATE TABLE unjudged (run_key INTEGER NOT NULL, rule VARCHAR NOT NULL, reason VARCHAR NOT NULL,
+        gpu_ms BIGINT NOT NULL, PRIMARY KEY (run_key, rule))""",
+    """CREATE TABLE recommendation (
+        recommendation_id VARCHAR PRIMARY KEY, family VARCHAR NOT NULL, kind VARCHAR NOT NULL, cluster VARCHAR NOT NULL,
+        user_name VARCHAR, account VARCHAR, "partition" VARCHAR, model VARCHAR, name VARCHAR,
+        current VARCHAR NOT NULL, proposed VARCHAR NOT NULL,
+        before_lines VARCHAR NOT NULL, after_lines VARCHAR NOT NULL, gain VARCHAR NOT NULL, gpu_ms_week BIGINT NOT NULL,
+        energy_j_week DOUBLE, confidence VARCHAR NOT NULL, provisional BOOLEAN NOT NULL, runs INTEGER NOT NULL,
+        submissions INTEGER NOT NULL, would_have_failed INTEGER NOT NULL, run_keys VARCHAR NOT NULL,
+        missing VARCHAR, made_ms BIGINT NOT NULL, last_run_ms BIGINT NOT NULL)""",
+    # One row a scheduled run, same columns as probe_log.
+    """CREATE TABLE job_log (job VARCHAR NOT NULL, at_ms BIGINT NOT NULL, duration_ms DOUBLE NOT NULL,
+        ok BOOLEAN NOT NULL, rows INTEGER NOT NULL, error VARCHAR NOT NULL)""",
+    # ---- never derived
+    """CREATE TABLE act (at_ms BIGINT NOT NULL, who VARCHAR NOT NULL, kind VARCHAR NOT NULL, subject VARCHAR NOT NULL,
+        note VARCHAR NOT NULL)""",
+    """CREATE TABLE sent (at_ms BIGINT NOT NULL, kind VARCHAR NOT NULL, recipient VARCHAR NOT NULL,
+        subject VARCHAR NOT NULL, body VARCHAR NOT NULL)""",
+    """CREATE TABLE report (scope VARCHAR NOT NULL, week VARCHAR NOT NULL, revision INTEGER NOT NULL,
+        made_ms BIGINT NOT NULL, data_to_ms BIGINT NOT NULL, html VARCHAR NOT NULL, text VARCHAR NOT NULL, figures VARCHAR NOT NULL,
+        PRIMARY KEY (scope, week, revision))""",
+    """CREATE TABLE token (name VARCHAR PRIMARY KEY, sha256 VARCHAR NOT NULL, made_ms BIGINT NOT NULL,
+        revoked_ms BIGINT)""",
+)
+
+VERSIONS: tuple[tuple[str, ...], ...] = (VERSION_1,)
