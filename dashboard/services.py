@@ -1,0 +1,40 @@
+"""What the composition root hands to pages and API: the only things from outside that they may use."""
+
+import dataclasses
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+from flask import current_app
+
+from analytics.model import Viewer
+
+if TYPE_CHECKING:
+    from analytics.settings import AnalyticsSettings, SiteSettings
+    from store.database import Cursor
+
+EXTENSION = "gpuledger"
+"""Key under which the Flask app carries its Services."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Services:
+    """Sources of everything that a request may need.
+
+    ``cursor`` opens one database cursor for one request and closes it afterwards; ``now_ms`` is the clock (UTC epoch
+    milliseconds); ``viewer`` says who asks (before sign-in exists: the admin, with the name of the OS user).
+    """
+
+    cursor: "Callable[[], AbstractContextManager[Cursor]]"
+    now_ms: Callable[[], int]
+    site: "SiteSettings"
+    analytics: "AnalyticsSettings"
+    viewer: Callable[[], Viewer] = Viewer
+    version: str = ""
+    data_dir: str = ""
+
+
+def services() -> Services:
+    """Returns the Services of the Flask app that answers the current request."""
+    found: Services = current_app.extensions[EXTENSION]
+    return found
