@@ -48,10 +48,7 @@ class Group:
         return commands + [pattern for pattern in self.files if not any(root.glob(pattern))]
 
 
-SLURM = """
-    munge mariadb-server-core mariadb-client-core slurmdbd slurmctld slurmd slurm-client slurm-wlm-basic-plugins
-    slurm-wlm-mysql-plugin
-"""
+SLURM_PACKAGES = (Path(__file__).parent / "slurm" / "packages.txt").read_text().split()
 SLURM_COMMANDS = "munged mariadbd mariadb-install-db mariadb slurmdbd slurmctld slurmd sacctmgr sinfo sacct"
 
 GROUPS = (
@@ -64,7 +61,7 @@ GROUPS = (
     ),
     Group(
         "run a real Slurm cluster",
-        tuple(SLURM.split()),
+        tuple(SLURM_PACKAGES),
         tuple(SLURM_COMMANDS.split()),
         ("usr/lib/*/slurm-wlm/accounting_storage_mysql.so",),
         touches_site=True,
