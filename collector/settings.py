@@ -1,0 +1,47 @@
+"""[collector]: what the node daemon reads, where it keeps segments and where it sends them."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+AtLeast0 = Annotated[float, msgspec.Meta(ge=0)]
+Seconds = Annotated[float, msgspec.Meta(ge=0.5, le=3600)]
+
+
+class CollectorSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Every key of [collector]."""
+
+    node: str = ""
+    """Name of this node as Slurm knows it; empty: the host name up to its first dot."""
+    probes: tuple[str, ...] = ("gpu", "processes")
+    """What is read here. The probes `accounting` (sacct) and `queue` belong on one host of the cluster."""
+    interval_s: Seconds = 10.0
+    """Seconds between two rows of a GPU."""
+    segment_s: Seconds = 60.0
+    """Seconds after which the rows gathered are closed as a segment and sent."""
+    driver_timeout_s: Seconds = 5.0
+    """Seconds to wait for the driver before this reading is given up; a hung call never blocks the daemon."""
+    hub: str = "http://127.0.0.1:8050"
+    """Address of the hub, http:// or https://."""
+    token: str = ""
+    """The node's token, where the hub asks for one. Better kept in token_file."""
+    token_file: str = ""
+    """File whose first line is the token; read again at every connection."""
+    ca_file: str = ""
+    """PEM file with the certificate authority of the hub; empty: the system's own list."""
+    timeout_s: Seconds = 10.0
+    """Seconds to wait for the hub's answer."""
+    spool_dir: str = "/var/lib/gpuledger/spool"
+    """Directory on a local disk that keeps segments until the hub has acknowledged them."""
+    spool_max_mib: AtLeast0 = 512.0
+    """Most MiB that segments may take; the oldest go first, and how many rows went is recorded."""
+    spool_max_age_s: AtLeast0 = 1_209_600.0
+    """Most seconds that a segment is kept for a hub that does not answer (14 days)."""
+    slurm: Literal["auto", "yes", "no"] = "auto"
+    """Whether this host belongs to a Slurm cluster; auto looks for slurm.conf and slurmd."""
+    session_gap_s: AtLeast0 = 600.0
+    """Without Slurm: a user's processes on a GPU with a shorter gap between them are one session."""
+    dropfile_dir: str = "/run/gpuledger/jobs"
+    """Directory into which the Prolog and Epilog hooks write which job holds which GPU."""
+    cgroup_root: str = "/sys/fs/cgroup"
+    """Where the cgroup file system is mounted."""
