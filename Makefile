@@ -4,6 +4,7 @@ PORT   ?= 8050
 VENV   := .venv
 BIN    := $(VENV)/bin
 WORKERS ?= 2
+SOAK_S ?= 600
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test test-gpu lint format bench soak docs lock dist clean dev-setup system-packages
@@ -32,6 +33,15 @@ lint: dev-setup ## ruff, mypy, import-linter
 format: dev-setup ## let ruff format and fix what it can
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+
+bench: dev-setup ## run all benchmarks and write docs/benchmarks.md
+	@$(BIN)/python -m benchmarks
+
+soak: dev-setup system-packages ## kills, fuzzing, long simulations, SOAK_S seconds each (600); writes docs/soak.md
+	@$(BIN)/python -m pytest -q -m soak --soak-s $(SOAK_S) --soak-report docs/soak.md $(ARGS)
+
+docs: dev-setup ## write the reference pages of docs/ from the code
+	@$(BIN)/python -m docs.reference
 
 lock: dev-setup ## resolve requirements.lock and requirements-dev.lock anew for every Python and both architectures
 	@$(BIN)/python deploy/lock.py

@@ -1,0 +1,1 @@
+"""Benchmarks, one file each: `python -m benchmarks.NAME --json [--quick]` prints one JSON object on stdout."""
