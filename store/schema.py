@@ -126,7 +126,9 @@ VERSION_1: tuple[str, ...] = (
         mem_max_ratio DOUBLE, mem_sum_max_mib DOUBLE, power_mean_ratio DOUBLE, energy_j DOUBLE,
         leading_idle_ms BIGINT, trailing_idle_ms BIGINT, recent_idle_ms BIGINT, -- all GPUs idle, up to the last row
         last_row_ms BIGINT, spatial_imbalance DOUBLE, temporal_imbalance DOUBLE, cpu_efficiency DOUBLE,
-        cpu_source VARCHAR, family VARCHAR)""",
+        cpu_source VARCHAR, family VARCHAR,
+        judged BOOLEAN NOT NULL -- whether the rules have seen this footprint
+        )""",
     "CREATE SEQUENCE finding_ids START 1",
     # numbers and thresholds are JSON objects; hours are GPU-ms explained. closed_ms NULL: still true.
     """CREATE TABLE finding (
