@@ -14,8 +14,8 @@ FOLDER = Path(__file__).resolve().parent
 def metrics() -> str:
     """Return docs/metrics.md: every line of the catalogue."""
     head = (
-        "# Metrics\n\nEvery reading that a row can hold, from `store/catalog.py`. A value out of range is unknown, with "
-        "that reason, and unknown is never counted as zero.\n\n"
+        "# Metrics\n\nEvery reading that a row can hold, from `store/catalog.py`. A value out of range is unknown, "
+        "with that reason, and unknown is never counted as zero.\n\n"
     )
     rows = (
         (
