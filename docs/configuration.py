@@ -82,14 +82,14 @@ def section_doc(struct: type[msgspec.Struct]) -> str:
 
 def field_docs(struct: type[msgspec.Struct]) -> dict[str, str]:
     """Return the string beneath each field, which Python itself does not keep."""
-    body = ast.parse(textwrap.dedent(inspect.getsource(struct))).body[0]
+    body = ast.parse(textwrap.dedent(inspect.getsource(struct))).body[0].body  # type: ignore[attr-defined]
     found: dict[str, str] = {}
-    for field, text in zip(body.body, [*body.body[1:], None], strict=True):  # type: ignore[attr-defined]
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-            if not (isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)):
-                name = f"{struct.__name__}.{field.target.id}"
-                raise LookupError(f"{name}: write a string beneath it that says what it does")
-            found[field.target.id] = inspect.cleandoc(text.value.value)
+    for field, text in zip(body, [*body[1:], None], strict=True):
+        beneath = text.value if isinstance(text, ast.Expr) else None
+        if isinstance(field, ast.AnnAssign) and isinstance(beneath, ast.Constant):
+            found[ast.unparse(field.target)] = inspect.cleandoc(beneath.value)
+    if missing := set(struct.__struct_fields__) - set(found):
+        raise LookupError(f"{struct.__name__}.{missing.pop()}: write a string beneath it that says what it does")
     return found
 
 

@@ -72,7 +72,7 @@ def test_every_kind_of_key() -> None:
 
 
 def test_a_key_without_a_sentence_is_refused() -> None:
-    class Bare(msgspec.Struct):
+    class Bare(msgspec.Struct, frozen=True):
         """[bare]: without."""
 
         key: int = 0
