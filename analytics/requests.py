@@ -21,6 +21,6 @@ def parse_filter(values: Mapping[str, str]) -> Filter:
     raise NotImplementedError
 
 
-def query_string(window: Window | None, filter: Filter) -> str:
+def query_string(window: Window | None, where: Filter) -> str:
     """Returns the canonical query string of a window and a filter, without the question mark."""
     raise NotImplementedError

@@ -92,7 +92,7 @@ def findings(
     cur: Cursor,
     viewer: Viewer,
     window: Window,
-    filter: Filter,
+    where: Filter,
     *,
     limit: int = 50,
     offset: int = 0,
@@ -107,11 +107,11 @@ def explain(cur: Cursor, viewer: Viewer, finding_id: int) -> FindingRow | None:
     raise NotImplementedError
 
 
-def unjudged(cur: Cursor, viewer: Viewer, window: Window, filter: Filter) -> list[UnjudgedRow]:
+def unjudged(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> list[UnjudgedRow]:
     """Returns what could not be judged in the window, by rule and reason, most GPU-hours first."""
     raise NotImplementedError
 
 
-def idle_now(cur: Cursor, viewer: Viewer, filter: Filter, limit: int = 10) -> list[IdleNow]:
+def idle_now(cur: Cursor, viewer: Viewer, where: Filter, limit: int = 10) -> list[IdleNow]:
     """Returns running runs that are idle now, most idle GPU-hours since the last activity first."""
     raise NotImplementedError

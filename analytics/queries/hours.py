@@ -58,11 +58,11 @@ class HoursRow(Figures, frozen=True, kw_only=True):
     findings: int
 
 
-def hours(cur: Cursor, viewer: Viewer, window: Window, filter: Filter) -> Hours:
+def hours(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> Hours:
     """Returns the GPU-hours of the window, what the GPUs did in them, and how much of that is known."""
     raise NotImplementedError
 
 
-def breakdown(cur: Cursor, viewer: Viewer, window: Window, filter: Filter, by: By) -> list[HoursRow]:
+def breakdown(cur: Cursor, viewer: Viewer, window: Window, where: Filter, by: By) -> list[HoursRow]:
     """Returns :func:`hours` split by ``by``, most idle GPU-hours first; days in order."""
     raise NotImplementedError

@@ -82,7 +82,7 @@ def jobs(
     cur: Cursor,
     viewer: Viewer,
     window: Window,
-    filter: Filter,
+    where: Filter,
     *,
     sort: Sort = "idle_gpu_h",
     descending: bool = True,

@@ -34,7 +34,7 @@ class PersonRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def people(
-    cur: Cursor, viewer: Viewer, window: Window, filter: Filter, by: Literal["user", "account"] = "user"
+    cur: Cursor, viewer: Viewer, window: Window, where: Filter, by: Literal["user", "account"] = "user"
 ) -> list[PersonRow]:
     """Returns people or accounts, most GPU-hours first."""
     raise NotImplementedError

@@ -59,7 +59,7 @@ def recommendations(
     cur: Cursor,
     viewer: Viewer,
     window: Window,
-    filter: Filter,
+    where: Filter,
     *,
     limit: int = 50,
     offset: int = 0,

@@ -35,11 +35,11 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     runs: int
 
 
-def histogram(cur: Cursor, viewer: Viewer, window: Window, filter: Filter) -> Histogram:
+def histogram(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> Histogram:
     """Returns GPU-hours of runs by their mean utilization in ten bins."""
     raise NotImplementedError
 
 
-def hexmap(cur: Cursor, viewer: Viewer, window: Window, filter: Filter) -> list[Cell]:
+def hexmap(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> list[Cell]:
     """Returns the non-empty cells of GPU-hours (log) by mean utilization; runs without a reading are left out."""
     raise NotImplementedError

@@ -21,7 +21,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     effective_share_pct: float | None
 
 
-def summary(cur: Cursor, viewer: Viewer, window: Window, filter: Filter) -> Summary:
+def summary(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> Summary:
     """Returns what the overview says of the window."""
     raise NotImplementedError
 

@@ -28,6 +28,6 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     rows: list[TimelineRow]
 
 
-def over_time(cur: Cursor, viewer: Viewer, window: Window, filter: Filter, max_points: int = 400) -> Timeline:
+def over_time(cur: Cursor, viewer: Viewer, window: Window, where: Filter, max_points: int = 400) -> Timeline:
     """Returns the hours of the window by state in equal buckets of whole hours, or minutes for windows up to 6 h."""
     raise NotImplementedError
