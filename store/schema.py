@@ -15,6 +15,14 @@ UNPLACED = 0
 """gpu_key and node_key of allocated GPUs that accounting counts and no node has shown: held, and wholly unknown."""
 
 
+SAMPLE_COLUMNS = (
+    "ts_ms", "span_ms", "node_key", "gpu_key", "run_key", "baseline_mib", *(metric.name for metric in METRICS),
+)  # fmt: skip
+"""Columns of ``hot`` and of the view ``samples``, in order."""
+
+SAMPLES_VIEW = f"CREATE VIEW samples AS SELECT {', '.join(SAMPLE_COLUMNS)} FROM hot"
+
+
 def sample_columns() -> str:
     """Returns the metric columns of ``hot`` and of every sealed file, as DDL."""
     return ", ".join(f"{metric.name} {SQL_TYPE[metric.dtype]}" for metric in METRICS)
@@ -66,7 +74,9 @@ VERSION_1: tuple[str, ...] = (
         first_ms BIGINT NOT NULL, last_ms BIGINT NOT NULL)""",
     "CREATE SEQUENCE run_keys START 1",
     # One row an execution. Filled at first sight by a node's holding, described later by accounting; db_index is NULL
-    # until then. end_ms NULL: still running. kind: job | session.
+    # until then. end_ms NULL: still running. kind: job | session. state: Slurm's word once accounting has it; before
+    # that RUNNING, or ENDED where the nodes saw it end and nobody has said how. updated_ms: when the accounting row was
+    # written that describes the run (0: none yet). seen_ms: last moment at which anybody said that the run lives.
     """CREATE TABLE run (
         run_key INTEGER PRIMARY KEY, kind VARCHAR NOT NULL, cluster VARCHAR NOT NULL, job_id_raw VARCHAR NOT NULL,
         job_id VARCHAR NOT NULL, restart INTEGER NOT NULL, db_index BIGINT, user_name VARCHAR, uid INTEGER,
@@ -74,9 +84,11 @@ VERSION_1: tuple[str, ...] = (
         interactive BOOLEAN, submit_ms BIGINT, start_ms BIGINT NOT NULL, end_ms BIGINT, suspended_ms BIGINT,
         elapsed_ms BIGINT, timelimit_ms BIGINT, timelimit_unlimited BOOLEAN NOT NULL, nodes INTEGER, node_list VARCHAR,
         req_gpus INTEGER, alloc_gpus INTEGER, gpu_type VARCHAR, alloc_cpus INTEGER, req_mem_mib BIGINT,
-        max_rss_mib BIGINT, cpu_ms BIGINT, work_dir VARCHAR, shared BOOLEAN NOT NULL, updated_ms BIGINT NOT NULL)""",
+        max_rss_mib BIGINT, cpu_ms BIGINT, work_dir VARCHAR, shared BOOLEAN NOT NULL, updated_ms BIGINT NOT NULL,
+        seen_ms BIGINT)""",
     "CREATE INDEX run_by_id ON run (cluster, job_id_raw)",
-    # One row per run and GPU: half open [start_ms, end_ms), end NULL while it lasts.
+    # One row per run and GPU: half open [start_ms, end_ms), end NULL while it lasts. A session's end is known only by
+    # its processes' absence, so its rows always end where it was last seen.
     """CREATE TABLE allocation (
         run_key INTEGER NOT NULL, gpu_key INTEGER NOT NULL, node_key INTEGER NOT NULL, start_ms BIGINT NOT NULL,
         end_ms BIGINT, source VARCHAR NOT NULL, PRIMARY KEY (run_key, gpu_key))""",
@@ -84,6 +96,8 @@ VERSION_1: tuple[str, ...] = (
     f"""CREATE TABLE hot (
         ts_ms BIGINT NOT NULL, span_ms UINTEGER NOT NULL, node_key INTEGER NOT NULL, gpu_key INTEGER NOT NULL,
         run_key INTEGER, baseline_mib UINTEGER, {sample_columns()})""",
+    # What readers of raw rows use: the sealed tier will join it here.
+    SAMPLES_VIEW,
     """CREATE TABLE segment (
         name VARCHAR PRIMARY KEY, node_key INTEGER NOT NULL, first_ms BIGINT NOT NULL, last_ms BIGINT NOT NULL,
         rows INTEGER NOT NULL, received_ms BIGINT NOT NULL, unknown_columns VARCHAR)""",

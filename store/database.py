@@ -1,0 +1,262 @@
+"""The DuckDB file and its one owner; the only place where a connection is made.
+
+DuckDB lets no second process in, not even a reader, and a connection may be used by one thread at a time: so one
+Database per process, a cursor per thread or request, and one writing transaction at a time.
+"""
+
+import contextlib
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Self, TypeVar
+
+import duckdb
+import msgspec
+import pyarrow as pa
+
+from store.errors import DiskFull, QueryTimeout, StoreBusy, StoreError
+from store.lock import DirectoryLock, refuse_network_file_system
+from store.migrations import KNOWN, migrate, version
+from store.settings import StoreSettings
+
+Parameters = Sequence[Any] | Mapping[str, Any] | None
+T = TypeVar("T", bound=msgspec.Struct)
+
+FILE_NAME: Final = "gpuledger.duckdb"
+
+
+def database_file(directory: Path) -> Path:
+    """Returns the path of the DuckDB file of a data directory, whether it exists or not."""
+    return directory / FILE_NAME
+
+
+class Cursor:
+    """A connection of its own to the database: for one thread at a time, cheap to make (5 us), a context manager.
+
+    Every method raises StoreError, never duckdb.Error. Parameters are ``$1`` with a list or ``$name`` with a dict.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, database: "Database", timeout_s: float | None) -> None:
+        self._connection = connection
+        self._timeout_s = timeout_s
+        self.database = database
+
+    def execute(self, sql: str, parameters: Parameters = None) -> int:
+        """Runs a statement and returns the number of rows that it changed, 0 where that means nothing."""
+        rows = self.tuples(sql, parameters)
+        return rows[0][0] if len(rows) == 1 and len(rows[0]) == 1 and isinstance(rows[0][0], int) else 0
+
+    def tuples(self, sql: str, parameters: Parameters = None) -> list[tuple[Any, ...]]:
+        """Returns every row as a tuple."""
+        with self._translated():
+            return self._connection.execute(sql, parameters).fetchall()
+
+    def rows(self, sql: str, parameters: Parameters, kind: type[T]) -> list[T]:
+        """Returns every row as a ``kind``, columns going to the fields of the same name."""
+        with self._translated():
+            found = self._connection.execute(sql, parameters).fetchall()
+            names = [column[0] for column in self._connection.description or ()]
+        return [kind(**dict(zip(names, row, strict=True))) for row in found]
+
+    def one(self, sql: str, parameters: Parameters, kind: type[T]) -> T | None:
+        """Returns the first row as a ``kind``, or None where there is none."""
+        found = self.rows(sql, parameters, kind)
+        return found[0] if found else None
+
+    def scalar(self, sql: str, parameters: Parameters = None) -> Any:
+        """Returns the first column of the first row, or None where there is no row."""
+        found = self.tuples(sql, parameters)
+        return found[0][0] if found else None
+
+    def arrow(self, sql: str, parameters: Parameters = None) -> pa.Table:
+        """Returns the result of a SELECT as an Arrow table."""
+        with self._translated():
+            return self._connection.sql(sql, params=parameters).to_arrow_table()
+
+    @contextlib.contextmanager
+    def table(self, name: str, content: pa.Table) -> Iterator[None]:
+        """Makes an Arrow table readable under ``name`` by this cursor's statements inside the block."""
+        with self._translated():
+            self._connection.register(name, content)
+        try:
+            yield
+        finally:
+            with self._translated():
+                self._connection.unregister(name)
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[Self]:
+        """All or nothing. One at a time in this process: DuckDB would fail the second of two that touch the same rows."""
+        with self.database.writer:
+            with self._translated():
+                self._connection.begin()
+            try:
+                yield self
+            except BaseException:
+                with contextlib.suppress(duckdb.Error):
+                    self._connection.rollback()
+                raise
+            with self._translated():
+                self._connection.commit()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextlib.contextmanager
+    def _translated(self) -> Iterator[None]:
+        timer = threading.Timer(self._timeout_s, self._connection.interrupt) if self._timeout_s else None
+        if timer:
+            timer.start()
+        try:
+            yield
+        except duckdb.InterruptException as error:
+            raise QueryTimeout(self._timeout_s or 0) from error
+        except duckdb.Error as error:
+            raise _sentence(error, self.database.directory) from error
+        finally:
+            if timer:
+                timer.cancel()
+
+
+def _sentence(error: duckdb.Error, directory: Path) -> StoreError:
+    first = str(error).partition("\n")[0]
+    if "No space left" in first or "Disk quota exceeded" in first or "File too large" in first:
+        return DiskFull(directory, "the disk is full")
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return StoreError(
+            f"The database ran out of memory ({first}); raise store.memory_limit_mib or narrow the query."
+        )
+    return StoreError(f"The database in {directory} refused a statement ({first}); this is a fault to report.")
+
+
+class Database:
+    """An open data directory. Make one with :meth:`open`, close it when done."""
+
+    def __init__(self, directory: Path, connection: duckdb.DuckDBPyConnection, lock: DirectoryLock) -> None:
+        self.directory = directory
+        self.writer = threading.RLock()
+        self.synthetic = False
+        self._connection = connection
+        self._lock = lock
+        self._guard = threading.Lock()
+
+    @classmethod
+    def open(
+        cls,
+        directory: Path,
+        *,
+        read_only: bool = False,
+        synthetic: bool | None = None,
+        settings: StoreSettings | None = None,
+    ) -> Self:
+        """Opens DIR/gpuledger.duckdb, making and migrating it as needed.
+
+        Args:
+            directory: the data directory, on a local disk; made where it does not exist, unless ``read_only``.
+            read_only: for data at rest; several readers may share it, and none while a hub runs.
+            synthetic: True for the synthetic cluster's store, False for a real one; None takes the file as it is and
+                makes a real one.
+            settings: limits; None takes the defaults.
+
+        Raises:
+            StoreBusy: another process has it.
+            SchemaTooNew: a later version wrote it.
+            StoreError: network file system, no such directory, real where synthetic was asked or the other way round.
+        """
+        file = database_file(directory)
+        if read_only and not file.exists():
+            raise StoreError(f"{directory} holds no data yet; start `gpuledger up --data {directory}` first.")
+        try:
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            refuse_network_file_system(directory)
+            lock = DirectoryLock(directory, shared=read_only)
+        except OSError as error:
+            raise StoreError(f"{directory} cannot be used ({error.strerror}); choose another directory.") from error
+        try:
+            connection = _connect(file, read_only=read_only, settings=settings or StoreSettings())
+            database = cls(directory, connection, lock)
+            database._prepare(file, read_only=read_only, synthetic=synthetic)
+        except BaseException:
+            lock.release()
+            raise
+        return database
+
+    def cursor(self, timeout_s: float | None = None) -> Cursor:
+        """Returns a new cursor; with ``timeout_s`` each of its statements raises QueryTimeout after that long."""
+        with self._guard:  # the parent connection is shared by all threads that ask for a cursor
+            return Cursor(self._connection.cursor(), self, timeout_s)
+
+    def close(self) -> None:
+        """Closes the file and lets others in. Cursors still open stop working."""
+        self._connection.close()
+        self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _prepare(self, file: Path, *, read_only: bool, synthetic: bool | None) -> None:
+        try:
+            with self.cursor() as cursor:
+                self._migrate(cursor, file, read_only=read_only)
+                found = cursor.scalar("SELECT value FROM meta WHERE key = 'synthetic'")
+                if found is None:
+                    found = "1" if synthetic else "0"
+                    cursor.execute("INSERT INTO meta VALUES ('synthetic', $1)", [found])
+            self.synthetic = found == "1"
+            if synthetic is not None and synthetic != self.synthetic:
+                raise StoreError(
+                    f"{self.directory} holds {_kind(self.synthetic)} data and {_kind(synthetic)} data was to go there; "
+                    "name another directory with --data."
+                )
+        except BaseException:
+            self._connection.close()
+            raise
+
+    @staticmethod
+    def _migrate(cursor: Cursor, file: Path, *, read_only: bool) -> None:
+        if not read_only:
+            migrate(cursor, file)
+        elif version(cursor) < KNOWN:
+            raise StoreError(f"{file} was written by an earlier version; start the hub once to bring it up to date.")
+
+
+def _kind(synthetic: bool) -> str:  # noqa: FBT001 - one word for one flag
+    return "synthetic" if synthetic else "real"
+
+
+def _connect(file: Path, *, read_only: bool, settings: StoreSettings) -> duckdb.DuckDBPyConnection:
+    config: dict[str, str | bool | int | float | list[str]] = {
+        # Never fetch code from the network, never read a Python variable as a table.
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "python_enable_replacements": False,
+        "checkpoint_threshold": f"{settings.checkpoint_mib}MiB",
+    }
+    if settings.threads:
+        config["threads"] = settings.threads
+    if settings.memory_limit_mib:
+        config["memory_limit"] = f"{settings.memory_limit_mib}MiB"
+    try:
+        connection = duckdb.connect(file, read_only=read_only, config=config)
+        connection.execute("SET GLOBAL TimeZone = 'UTC'").fetchall()
+    except duckdb.Error as error:
+        if "lock on file" in str(error):
+            raise StoreBusy(file.parent, _pid_in(str(error))) from error
+        raise StoreError(
+            f"{file} cannot be opened ({str(error).partition(chr(10))[0]}); check its owner, or restore it from a backup."
+        ) from error
+    return connection
+
+
+def _pid_in(message: str) -> int | None:
+    digits = message.partition("(PID ")[2].partition(")")[0]
+    return int(digits) if digits.isdigit() else None

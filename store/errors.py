@@ -1,0 +1,59 @@
+"""What can go wrong with the store, each as one sentence with the next step. duckdb.Error never leaves the package."""
+
+from pathlib import Path
+
+
+class StoreError(Exception):
+    """The store cannot do what was asked; the message is one sentence for people, with the next step."""
+
+
+class StoreBusy(StoreError):
+    """Another process holds the data directory. ``pid`` is None where it cannot be told."""
+
+    def __init__(self, directory: Path, pid: int | None) -> None:
+        owner = f"process {pid}" if pid is not None else "another process"
+        super().__init__(
+            f"The data directory {directory} is in use by {owner}; stop it first, or ask it through "
+            f"{directory / 'hub.sock'}."
+        )
+        self.directory = directory
+        self.pid = pid
+
+
+class QueryTimeout(StoreError):
+    """A query ran past its limit and was stopped."""
+
+    def __init__(self, limit_s: float) -> None:
+        super().__init__(f"The query was stopped after {limit_s:g} s; choose a shorter period or a narrower filter.")
+        self.limit_s = limit_s
+
+
+class SchemaTooNew(StoreError):
+    """The file was written by a later version of GPU Ledger."""
+
+    def __init__(self, file: Path, found: int, known: int) -> None:
+        super().__init__(
+            f"{file} has schema version {found} and this GPU Ledger knows {known}; install the version that wrote it."
+        )
+        self.found = found
+        self.known = known
+
+
+class DiskFull(StoreError):
+    """No room for what was to be written; nothing was lost that had been acknowledged."""
+
+    def __init__(self, directory: Path, detail: str) -> None:
+        super().__init__(
+            f"No room to write in {directory} ({detail}); free some space there, nodes will deliver again."
+        )
+        self.directory = directory
+
+
+class BacklogFull(StoreError):
+    """More segments wait for ingest than the site allows."""
+
+    def __init__(self, waiting_bytes: int, limit_bytes: int) -> None:
+        super().__init__(
+            f"{waiting_bytes >> 20} MiB of segments wait to be stored and the limit is {limit_bytes >> 20} MiB; "
+            "nodes will deliver again, see the hub's Health page for what holds it up."
+        )

@@ -1,0 +1,48 @@
+"""[store]: limits of the database and the inbox, and the thresholds of a GPU's state."""
+
+import msgspec
+
+
+class StateSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """[store.states]: where active, low, idle and memory held begin (docs/definitions.md, section 2)."""
+
+    active_pct: float = 25.0
+    """Utilization from which a GPU is active."""
+    low_pct: float = 1.0
+    """Utilization from which a GPU is low; below it is idle."""
+    memory_margin_mib: int = 256
+    """Memory above the baseline that counts as held, where 1 % of the GPU's memory is more than this."""
+    memory_margin_ratio: float = 0.01
+    """Memory above the baseline that counts as held, as a share of the GPU's memory."""
+    parked_ratio: float = 0.5
+    """Share of the GPU's memory from which held memory of an idle GPU counts as parked."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.low_pct <= self.active_pct <= 100:
+            raise ValueError("store.states: 0 < low_pct <= active_pct <= 100 is needed")
+        if not (0 <= self.memory_margin_ratio <= 1 and 0 < self.parked_ratio <= 1 and self.memory_margin_mib >= 0):
+            raise ValueError("store.states: ratios lie between 0 and 1, memory_margin_mib is not negative")
+
+
+class StoreSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """[store]: one process owns the DuckDB file; these bound what it takes of the machine."""
+
+    threads: int = 0
+    """Threads of the database; 0 takes every core."""
+    memory_limit_mib: int = 0
+    """Memory the database may use before it spills to disk; 0 takes DuckDB's own limit, 80 % of the machine."""
+    checkpoint_mib: int = 256
+    """Size of the write-ahead log at which it is folded into the file."""
+    min_free_mib: int = 512
+    """Free disk space below which segments are no longer accepted."""
+    max_backlog_mib: int = 4096
+    """Segments waiting in the inbox beyond which no more are accepted."""
+    max_segment_mib: int = 32
+    """Largest segment that is accepted."""
+    states: StateSettings = StateSettings()
+
+    def __post_init__(self) -> None:
+        if min(self.threads, self.memory_limit_mib, self.min_free_mib) < 0:
+            raise ValueError("store: threads, memory_limit_mib and min_free_mib are not negative")
+        if min(self.checkpoint_mib, self.max_backlog_mib, self.max_segment_mib) < 1:
+            raise ValueError("store: checkpoint_mib, max_backlog_mib and max_segment_mib are at least 1")
