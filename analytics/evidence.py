@@ -1,0 +1,163 @@
+"""What a rule gets to see of a run, and what it may answer. Plain data: a rule reads no database and no clock."""
+
+from enum import StrEnum
+
+import msgspec
+
+from analytics.model import Confidence
+from analytics.wording import SESSION_WORDS, SLURM_WORDS, Words
+
+
+class GpuEvidence(msgspec.Struct, frozen=True, kw_only=True):
+    """One GPU of a run, from its footprint; times in milliseconds within the allocation."""
+
+    run_key: int
+    gpu_key: int
+    held_ms: int
+    covered_ms: int
+    active_ms: int = 0
+    low_ms: int = 0
+    idle_held_ms: int = 0
+    idle_ms: int = 0
+    busy_ms: int = 0
+    gaps_closed: bool | None = None
+    longest_gap_ms: int = 0
+    util_mean_pct: float | None = None
+    throttled_ms: int = 0
+
+    @property
+    def all_idle_ms(self) -> int:
+        """Idle time, memory held or not."""
+        return self.idle_held_ms + self.idle_ms
+
+
+class RunEvidence(msgspec.Struct, frozen=True, kw_only=True):
+    """One run: what accounting says of it and its footprint. ``end_ms`` is the data's end while it runs."""
+
+    run_key: int
+    kind: str
+    cluster: str
+    job_id: str
+    job_id_raw: str
+    state: str
+    user: str | None = None
+    account: str | None = None
+    partition: str | None = None
+    qos: str | None = None
+    name: str | None = None
+    interactive: bool | None = None
+    shared: bool = False
+    suspended_ms: int | None = None
+    start_ms: int
+    end_ms: int
+    finished: bool
+    gpus: int
+    gpus_seen: int
+    gpus_active: int
+    gpus_requested: int | None = None
+    held_ms: int
+    covered_ms: int
+    coverage: float
+    watched_ratio: float | None = None
+    min_rows: int
+    util_mean_pct: float | None = None
+    leading_idle_ms: int | None = None
+    trailing_idle_ms: int | None = None
+    recent_idle_ms: int | None = None
+    last_row_ms: int | None = None
+    interval_ms: int = 0
+    cpu_efficiency: float | None = None
+    cpu_source: str | None = None
+    measurable: bool = True
+    faults: tuple[str, ...] = ()
+    each: tuple[GpuEvidence, ...] = ()
+
+    @property
+    def length_ms(self) -> int:
+        """From start to end, or to the data's end."""
+        return self.end_ms - self.start_ms
+
+    @property
+    def all_idle_ms(self) -> int:
+        """Idle GPU time of all GPUs together."""
+        return sum(gpu.all_idle_ms for gpu in self.each)
+
+    @property
+    def words(self) -> Words:
+        """The nouns for this run."""
+        return SESSION_WORDS if self.kind == "session" else SLURM_WORDS
+
+
+class Part(StrEnum):
+    """A stretch of a GPU's time in a run; the three together are all of it."""
+
+    HEAD = "head"  # from the start until the first GPU of the run is active
+    MIDDLE = "middle"
+    TAIL = "tail"  # from the last activity of any GPU of the run until the end
+
+
+ALL_PARTS = (Part.HEAD, Part.MIDDLE, Part.TAIL)
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """The idle time that a finding explains: of these GPUs, in these parts of the run."""
+
+    gpu_keys: tuple[int, ...]
+    parts: tuple[Part, ...] = ALL_PARTS
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """The condition of a rule holds. ``sentence`` says what was seen, ``advice`` what to do, ``lines`` can be copied.
+
+    ``numbers`` holds every figure that went into the condition, so that the calculation can be shown again.
+    ``must_be_closed`` names the GPUs whose every gap the energy counter has to explain.
+    """
+
+    sentence: str
+    advice: str
+    lines: tuple[str, ...]
+    numbers: dict[str, float | int | str | None]
+    claim: Claim
+    must_be_closed: tuple[int, ...] = ()
+    at_most: Confidence = Confidence.HIGH
+    start_ms: int | None = None  # of the finding's window; None: the run's
+    end_ms: int | None = None
+
+
+class Undecided(msgspec.Struct, frozen=True):
+    """The rule lacks something it needs; ``reason`` says what, in plain words."""
+
+    reason: str
+
+
+Outcome = Seen | Undecided | None
+
+
+class Ledger:
+    """Idle GPU time of one run that no finding explains yet: a second goes to the first rule that claims it."""
+
+    def __init__(self, run: RunEvidence) -> None:
+        self._left: dict[tuple[int, Part], int] = {}
+        active = run.gpus_active > 0
+        tail = run.trailing_idle_ms if run.finished else run.recent_idle_ms
+        for gpu in run.each:
+            head_ms = min(gpu.all_idle_ms, run.leading_idle_ms or 0) if active else 0
+            tail_ms = min(gpu.all_idle_ms - head_ms, tail or 0)
+            self._left[gpu.gpu_key, Part.HEAD] = head_ms
+            self._left[gpu.gpu_key, Part.TAIL] = tail_ms
+            self._left[gpu.gpu_key, Part.MIDDLE] = gpu.all_idle_ms - head_ms - tail_ms
+        self._total_ms = sum(self._left.values())
+
+    @property
+    def explained_ms(self) -> int:
+        """GPU-milliseconds that earlier findings took."""
+        return self._total_ms - sum(self._left.values())
+
+    def take(self, claim: Claim) -> int:
+        """Returns the GPU-milliseconds of the claim that were still free; they are taken from now on."""
+        taken = 0
+        for gpu_key in claim.gpu_keys:
+            for part in claim.parts:
+                taken += self._left.get((gpu_key, part), 0)
+                self._left[gpu_key, part] = 0
+        return taken
