@@ -83,7 +83,7 @@ def _advice(run: RunEvidence) -> tuple[str, tuple[str, ...]]:
         )
     asked = run.gpus_requested or run.gpus
     advice = (
-        f"If the program needs no GPU, leave out the line that asks for {plural(asked, 'GPU')} and use a CPU partition; "
-        "if it should use one, check that it finds it."
+        f"If the program needs no GPU, leave out the line that asks for {plural(asked, 'GPU')} and use a CPU "
+        "partition; if it should use one, check that it finds it."
     )
     return advice, (f"##SBATCH --gres=gpu:{asked}   (two # switch the line off)", check)

@@ -44,8 +44,8 @@ def gpus_unused(run: RunEvidence, params: GpusUnused, _context: Context) -> Outc
 def _seen(run: RunEvidence, unused: list[GpuEvidence], count: int, busiest_ms: int, *, held_memory: bool) -> Seen:
     requested = run.gpus_requested or run.gpus
     keep = requested - count
-    span = format_duration(run.length_ms)
-    sentence = f"{count} of {requested} GPUs did nothing in {span}, while another one worked for {format_duration(busiest_ms)}."
+    span, other = format_duration(run.length_ms), format_duration(busiest_ms)
+    sentence = f"{count} of {requested} GPUs did nothing in {span}, while another one worked for {other}."
     if held_memory:
         sentence += " Memory was held on them: check first whether the others read it over NVLink."
     keys = tuple(gpu.gpu_key for gpu in unused)

@@ -31,7 +31,7 @@ def idle_tail(run: RunEvidence, params: IdleTail, _context: Context) -> Outcome:
     return Seen(
         sentence=f"{whose} held for {format_duration(idle_ms)} after the last work on them, "
         f"{format_pct(100 * share)} of the run.",
-        advice="Let the script end when its work ends: no sleep, no wait for input, results copied by a job without GPUs.",
+        advice="Let the script end when its work ends: no sleep, no wait for input; copy results in a job without GPUs.",
         lines=_lines(run),
         numbers={
             "trailing_idle_ms": idle_ms,
@@ -48,7 +48,7 @@ def _lines(run: RunEvidence) -> tuple[str, ...]:
     if run.kind == "session":
         return ("# end the program, or free the GPU in it: del model; torch.cuda.empty_cache()",)
     return (
-        "set -e                                        # a step that fails ends the job",
-        "python train.py && scancel $SLURM_JOB_ID      # nothing after the work keeps the GPUs",
-        "sbatch --dependency=afterok:$SLURM_JOB_ID copy_results.sh",
+        "set -e            # a step that fails ends the job",
+        "sbatch --dependency=afterok:$SLURM_JOB_ID copy_results.sh   # starts when this job is over, asks for no GPU",
+        "python train.py   # the last line of the script: nothing after it keeps the GPUs",
     )

@@ -52,7 +52,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 REGISTERED: Final[dict[str, Rule]] = {}
 
 
-def rule(  # noqa: PLR0913 - one keyword a property of a rule
+def rule(
     *,
     title: str,
     order: int,
