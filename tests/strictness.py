@@ -34,6 +34,7 @@ def pytest_make_collect_report(
     return report
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist's own, which reads the groups, is registered after this plugin
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put each of the heavy groups on one xdist worker."""
     for item in items:

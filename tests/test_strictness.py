@@ -1,4 +1,4 @@
-"""A skip is a failure with CI=true, and only there."""
+"""A skip is a failure with CI=true, and only there; heavy tests share one worker."""
 
 import os
 import subprocess
@@ -41,3 +41,19 @@ def test_skip_under_ci(tmp_path: Path, source: str, ci: str, summary: str, code:
     assert done.returncode == code
     if ci:
         assert "with CI=true a skip is a failure" in done.stdout
+
+
+def test_tests_of_one_cluster_share_a_worker(tmp_path: Path) -> None:
+    tests = "".join(f"@pytest.mark.slurm\ndef test_{number}(): pass\n" for number in range(4))
+    (tmp_path / "test_sample.py").write_text(f"import pytest\n{tests}")
+    arguments = ["-v", "-n", "2", "--dist", "loadgroup", "-p", "tests.strictness", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *arguments, "-c", os.devnull, "--rootdir", str(tmp_path), str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    passed = [line for line in done.stdout.splitlines() if "PASSED" in line]
+    assert len(passed) == 4, done.stdout
+    assert len({line.split()[0] for line in passed}) == 1, done.stdout

@@ -3,6 +3,7 @@
 import fcntl
 import hashlib
 import re
+import shutil
 import subprocess
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +18,15 @@ _FLAGS += ["-fPIC"]
 _DECLARATION = re.compile(r"\bDECLDIR\s+(nvml\w+)\s*\(")
 
 
+def obstacle() -> str | None:
+    """Return what keeps the library from being compiled here, with the next step; None when nothing does."""
+    if shutil.which("gcc") is None:
+        return "gcc is not installed: run `make test INSTALL=1` as root, or `apt-get install gcc libc6-dev`."
+    if _header() is None:
+        return "nvml.h is not installed: run `make test`, or `pip install nvidia-nvml-dev`."
+    return None
+
+
 def build() -> Path:
     """Return the library's path, compiling it first when a source, the header or a flag has changed.
 
@@ -24,6 +34,8 @@ def build() -> Path:
     Raises RuntimeError, with the next step, when the compiler or the header is missing.
     """
     header = _header()
+    if header is None or obstacle():
+        raise RuntimeError(obstacle())
     sources = sorted((FOLDER / "src").glob("*.[ch]"))
     wanted = _digest([*sources, header, Path(__file__)])
     library, stamp = BUILD_FOLDER / SONAME, BUILD_FOLDER / "digest"
@@ -37,12 +49,11 @@ def build() -> Path:
     return library
 
 
-def _header() -> Path:
+def _header() -> Path | None:
     package = find_spec("nvidia.cu13") if find_spec("nvidia") else None
-    for folder in package.submodule_search_locations or [] if package else []:
-        if (header := Path(folder) / "include" / "nvml.h").exists():
-            return header
-    raise RuntimeError("nvml.h is not installed: run `pip install nvidia-nvml-dev`, or `make setup`.")
+    folders = package.submodule_search_locations if package else None
+    headers = (Path(folder) / "include" / "nvml.h" for folder in folders or ())
+    return next((header for header in headers if header.exists()), None)
 
 
 def _digest(files: list[Path]) -> str:
@@ -77,11 +88,7 @@ def _stub(function: str) -> str:
 
 
 def _gcc(header: Path, *arguments: str) -> None:
-    try:
-        done = subprocess.run(
-            ["gcc", *_FLAGS, f"-I{header.parent}", *arguments, "-lpthread"], capture_output=True, text=True, check=False
-        )
-    except FileNotFoundError:
-        raise RuntimeError("gcc is not installed: run `make setup`, or `apt-get install gcc libc6-dev`.") from None
+    command = ["gcc", *_FLAGS, f"-I{header.parent}", *arguments, "-lpthread"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise RuntimeError(f"the stand-in library does not compile:\n{done.stderr}")
+        raise RuntimeError(f"The stand-in library does not compile:\n{done.stderr}")
