@@ -1,0 +1,3 @@
+from tests.factories.fixtures import cur, ledger
+
+__all__ = ["cur", "ledger"]

@@ -1,0 +1,1 @@
+"""Builders of small stores, row by row, for tests."""
