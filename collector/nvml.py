@@ -1,0 +1,238 @@
+"""The driver, through pynvml: every call isolated, every answer a value or the reason why there is none.
+
+Nothing else in the project imports pynvml. Facts about the driver that the code leans on:
+
+- A handle belongs to one nvmlInit. The handle of a GPU that fell off the bus may crash the caller, so it is dropped at
+  the first "GPU is lost" and the device is not asked again before it was enumerated anew.
+- What a device does not offer it does not offer later either, short of a new enumeration: asked once, then remembered.
+- nvmlDeviceGetSamples answers NOT_FOUND when nothing is newer than the time stamp given; its buffer then holds rubbish.
+- Memory v2 keeps the driver's reserve apart; v1 adds it to ``used`` (close to 1 GiB on an idle A100).
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, TypeVar
+
+import pynvml
+
+from collector.readings import Reason
+from store.segment import Device
+
+T = TypeVar("T")
+MIB: Final = 1024 * 1024
+_UNSUPPORTED: Final = frozenset(
+    {pynvml.NVML_ERROR_NOT_SUPPORTED, pynvml.NVML_ERROR_FUNCTION_NOT_FOUND, pynvml.NVML_ERROR_ARGUMENT_VERSION_MISMATCH}
+)
+_LOST: Final = frozenset(
+    {pynvml.NVML_ERROR_GPU_IS_LOST, pynvml.NVML_ERROR_RESET_REQUIRED, pynvml.NVML_ERROR_GPU_NOT_FOUND}
+)
+_DRIVER_GONE: Final = frozenset({pynvml.NVML_ERROR_UNINITIALIZED, pynvml.NVML_ERROR_DRIVER_NOT_LOADED})
+_SAMPLE_FIELDS: Final = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal", "usVal")  # by NVML_VALUE_TYPE
+
+_MISSING_SENTENCES: Final = {
+    pynvml.NVML_ERROR_LIBRARY_NOT_FOUND: "there is no NVIDIA driver on this host (libnvidia-ml.so.1 was not found): "
+    "install it, or take the gpu probe out of the configuration",
+    pynvml.NVML_ERROR_DRIVER_NOT_LOADED: "the NVIDIA kernel module is not loaded: run nvidia-smi as root, or reboot",
+    pynvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH: "the NVIDIA library and kernel module differ in version, as after an "
+    "update: reload the module or reboot, then restart the agent",
+    pynvml.NVML_ERROR_NO_PERMISSION: "the agent may not open the NVIDIA driver: give its user access to /dev/nvidia*",
+}
+
+
+class DriverMissing(Exception):
+    """There is no usable driver now. The message is one sentence with the next step."""
+
+
+class DriverLost(Exception):
+    """The driver that had been opened is gone (unloaded or reloaded); handles are void until it is opened again."""
+
+
+class Memory(NamedTuple):
+    """Device memory in MiB; ``used`` without the driver's reserve."""
+
+    used: int
+    reserved: int
+
+
+class Utilization(NamedTuple):
+    """The driver's current reading, in percent."""
+
+    gpu: int
+    memory: int
+
+
+class Gpu:
+    """One device of one enumeration: who it is, and one method a reading. Every method returns a value or a Reason."""
+
+    def __init__(self, handle: Any, index: int, driver_version: str | None) -> None:
+        self._handle: Any = handle
+        self._route: dict[str, int] = {}
+        self.device = self._identify(index, driver_version)
+        highest = self._ask("limits", lambda h: pynvml.nvmlDeviceGetPowerManagementLimitConstraints(h)[1])
+        self.highest_power_w = None if isinstance(highest, Reason) else highest / 1000
+
+    @property
+    def lost(self) -> bool:
+        """Whether the device stopped answering; it is then not asked again."""
+        return self._handle is None
+
+    def samples(self, since_us: int) -> list[tuple[int, float]] | Reason:
+        """Returns the buffered utilization readings newer than ``since_us``: (driver's time in us, percent)."""
+        return self._ask("samples", lambda handle: _samples(handle, since_us))
+
+    def utilization(self) -> Utilization | Reason:
+        """Returns the current reading: share of time with a kernel running, and with memory traffic."""
+        rates = self._ask("utilization", pynvml.nvmlDeviceGetUtilizationRates)
+        return rates if isinstance(rates, Reason) else Utilization(rates.gpu, rates.memory)
+
+    def memory(self) -> Memory | Reason:
+        """Returns memory v2. A total of 0 (integrated memory, such as on GB10) means that it cannot be told."""
+        info = self._ask("memory", lambda h: pynvml.nvmlDeviceGetMemoryInfo(h, version=pynvml.nvmlMemory_v2))
+        if isinstance(info, Reason):
+            return info
+        if info.total == 0:
+            return Reason.NOT_SUPPORTED
+        return Memory(info.used // MIB, info.reserved // MIB) if info.used <= info.total else Reason.OUT_OF_RANGE
+
+    def power_w(self) -> float | Reason:
+        power = self._ask("power", pynvml.nvmlDeviceGetPowerUsage)
+        return power if isinstance(power, Reason) else power / 1000
+
+    def energy_mj(self) -> int | Reason:
+        """Returns the energy counter: millijoules since the driver was loaded."""
+        return self._ask("energy", pynvml.nvmlDeviceGetTotalEnergyConsumption)
+
+    def encoder_pct(self) -> int | Reason:
+        return self._ask("encoder", lambda h: pynvml.nvmlDeviceGetEncoderUtilization(h)[0])
+
+    def decoder_pct(self) -> int | Reason:
+        return self._ask("decoder", lambda h: pynvml.nvmlDeviceGetDecoderUtilization(h)[0])
+
+    def sm_clock_mhz(self) -> int | Reason:
+        return self._ask("sm_clock", lambda h: pynvml.nvmlDeviceGetClockInfo(h, pynvml.NVML_CLOCK_SM))
+
+    def mem_clock_mhz(self) -> int | Reason:
+        return self._ask("mem_clock", lambda h: pynvml.nvmlDeviceGetClockInfo(h, pynvml.NVML_CLOCK_MEM))
+
+    def temperature_c(self) -> int | Reason:
+        return self._ask(
+            "temperature",
+            lambda h: pynvml.nvmlDeviceGetTemperatureV(h, pynvml.NVML_TEMPERATURE_GPU),
+            lambda h: pynvml.nvmlDeviceGetTemperature(h, pynvml.NVML_TEMPERATURE_GPU),
+        )
+
+    def event_reasons(self) -> int | Reason:
+        """Returns the bit mask of what holds the clocks down; drivers before 535 know it as throttle reasons."""
+        return self._ask(
+            "event_reasons",
+            pynvml.nvmlDeviceGetCurrentClocksEventReasons,
+            pynvml.nvmlDeviceGetCurrentClocksThrottleReasons,
+        )
+
+    def processes(self) -> list[tuple[int, int | None]] | Reason:
+        """Returns (pid, memory in MiB or None where the driver does not say) of the compute processes."""
+        listed = self._ask("processes", pynvml.nvmlDeviceGetComputeRunningProcesses_v3)
+        if isinstance(listed, Reason):
+            return listed
+        return [(p.pid, _sensible_mib(p.usedGpuMemory)) for p in listed]
+
+    def _ask(self, what: str, *calls: Callable[[Any], T]) -> T | Reason:
+        """Returns the answer of the first call that the device supports, and remembers which one that was."""
+        if self._handle is None:
+            return Reason.GPU_LOST
+        for position in range(self._route.get(what, 0), len(calls)):
+            try:
+                return calls[position](self._handle)
+            except pynvml.NVMLError as error:
+                if error.value not in _UNSUPPORTED:
+                    return self._reason(error)
+                self._route[what] = position + 1
+        return Reason.NOT_SUPPORTED
+
+    def _reason(self, error: Any) -> Reason:
+        if error.value in _DRIVER_GONE:
+            raise DriverLost(f"the NVIDIA driver is gone: {error}") from error
+        if error.value in _LOST:
+            self._handle = None
+            return Reason.GPU_LOST
+        return Reason.NO_PERMISSION if error.value == pynvml.NVML_ERROR_NO_PERMISSION else Reason.FAILED
+
+    def _identify(self, index: int, driver_version: str | None) -> Device:
+        def known(what: str, *calls: Callable[[Any], T]) -> T | None:
+            answer = self._ask(what, *calls)
+            return None if isinstance(answer, Reason) else answer
+
+        uuid = pynvml.nvmlDeviceGetUUID(self._handle)  # without it the device is not usable: the caller hears why
+        total = known(
+            "total",
+            lambda h: pynvml.nvmlDeviceGetMemoryInfo(h, version=pynvml.nvmlMemory_v2).total,
+            lambda h: pynvml.nvmlDeviceGetMemoryInfo(h).total,
+        )
+        limit = known("limit", pynvml.nvmlDeviceGetEnforcedPowerLimit)
+        return Device(
+            uuid=_text(uuid),
+            index=index,
+            minor=known("minor", pynvml.nvmlDeviceGetMinorNumber),
+            pci_bus_id=known("pci", lambda h: _text(pynvml.nvmlDeviceGetPciInfo_v3(h).busId)),
+            model=known("model", lambda h: _text(pynvml.nvmlDeviceGetName(h))),
+            mem_total_mib=total // MIB if total else None,
+            power_limit_w=limit / 1000 if limit else None,
+            driver_version=driver_version,
+        )
+
+
+class Enumeration(NamedTuple):
+    """The GPUs that answered, and one sentence for each that did not."""
+
+    gpus: tuple[Gpu, ...]
+    silent: tuple[str, ...]
+
+
+def open_driver() -> Enumeration:
+    """Opens the driver and enumerates its GPUs; raises DriverMissing. Close it with close_driver."""
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError as error:
+        raise DriverMissing(_MISSING_SENTENCES.get(error.value, f"the NVIDIA driver did not start: {error}")) from error
+    try:
+        version = _text(pynvml.nvmlSystemGetDriverVersion())
+        count = pynvml.nvmlDeviceGetCount()
+    except pynvml.NVMLError as error:
+        close_driver()
+        raise DriverMissing(f"the NVIDIA driver started but does not answer: {error}") from error
+    gpus, silent = [], []
+    for index in range(count):
+        try:
+            gpu = Gpu(pynvml.nvmlDeviceGetHandleByIndex(index), index, version)
+            if gpu.lost:
+                silent.append(f"GPU {index} of {count} was lost while it was identified")
+            else:
+                gpus.append(gpu)
+        except (pynvml.NVMLError, DriverLost) as error:
+            silent.append(f"GPU {index} of {count} does not answer: {error}")
+    return Enumeration(tuple(gpus), tuple(silent))
+
+
+def close_driver() -> None:
+    """Closes what open_driver opened; a driver that is gone already is no error."""
+    try:
+        pynvml.nvmlShutdown()
+    except pynvml.NVMLError:
+        return
+
+
+def _samples(handle: Any, since_us: int) -> list[tuple[int, float]]:
+    try:
+        kind, samples = pynvml.nvmlDeviceGetSamples(handle, pynvml.NVML_GPU_UTILIZATION_SAMPLES, since_us)
+    except pynvml.NVMLError_NotFound:
+        return []
+    field = _SAMPLE_FIELDS[kind] if kind < len(_SAMPLE_FIELDS) else "uiVal"
+    return [(sample.timeStamp, getattr(sample.sampleValue, field)) for sample in samples]
+
+
+def _sensible_mib(used_bytes: int | None) -> int | None:
+    # 2^64-1, or anything in its neighbourhood, is the driver's "not available" (WDDM, MIG without permission).
+    return None if used_bytes is None or used_bytes >= 1 << 62 else used_bytes // MIB
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else value

@@ -1,0 +1,83 @@
+"""Probes: one file each, found by its name in the settings; no list of them is kept anywhere.
+
+A probe module defines ``build(context) -> Probe``. Probes that talk to the driver (``needs_driver``) are read
+together, in the order of the settings, at every row; the others have a rhythm and a thread of their own, since sacct
+may take minutes.
+"""
+
+import importlib
+import logging
+import pkgutil
+import time
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from collector.inventory import Inventory
+from collector.readings import Moment, Report
+from collector.settings import CollectorSettings
+from store.segment import ProbeRun
+
+log = logging.getLogger(__name__)
+
+
+class Context(NamedTuple):
+    """What a probe may need to be built."""
+
+    settings: CollectorSettings
+    inventory: Inventory
+    node: str
+    cluster: str
+
+
+class Probe(Protocol):
+    """Something that reads a part of the machine."""
+
+    name: str
+    needs_driver: bool
+    every_s: float  # the rhythm of a probe that does not need the driver
+
+    def read(self, moment: Moment) -> Report:
+        """Returns what there is to say now. An expected condition is the report's ``error``, never an exception."""
+
+
+@runtime_checkable
+class GatheringProbe(Protocol):
+    """A probe that may have to look between two rows as well."""
+
+    def wants_gathering(self, moment: Moment) -> bool:
+        """Returns whether it has to look now."""
+
+    def gather(self, moment: Moment) -> None:
+        """Looks, and keeps what it saw for the next row."""
+
+
+class UnknownProbe(ValueError):
+    """The settings name a probe that does not exist. The message is one sentence for the person who wrote them."""
+
+
+def build_probes(context: Context) -> list[Probe]:
+    """Returns the probes that the settings name, in their order; raises UnknownProbe."""
+    known = sorted(module.name for module in pkgutil.iter_modules(__path__))
+    for name in context.settings.probes:
+        if name not in known:
+            raise UnknownProbe(f"collector.probes names {name!r}, which is no probe; there are: {', '.join(known)}.")
+    modules = [importlib.import_module(f"{__name__}.{name}") for name in context.settings.probes]
+    return [module.build(context) for module in modules]
+
+
+def run_probe(probe: Probe, moment: Moment) -> tuple[Report, ProbeRun]:
+    """Returns the probe's report and the record of its run; a surprise inside ends this reading, not the daemon."""
+    began_s = time.perf_counter()
+    try:
+        report = probe.read(moment)
+    except Exception as error:
+        log.exception("probe=%s failed", probe.name)
+        report = Report(error=f"{type(error).__name__}: {error}")
+    run = ProbeRun(
+        probe=probe.name,
+        at_ms=moment.wall_ms,
+        duration_ms=round((time.perf_counter() - began_s) * 1000, 3),
+        ok=not report.error,
+        rows=report.count,
+        error=report.error,
+    )
+    return report, run

@@ -1,0 +1,55 @@
+"""The compute processes on each GPU: how many, whose, what they are called and the memory they hold.
+
+Names only, as in /proc/PID/comm: command lines may hold secrets and are not read.
+"""
+
+from pathlib import Path
+
+from collector.inventory import Inventory
+from collector.nvml import DriverLost
+from collector.probes import Context
+from collector.readings import GpuProcess, Moment, Reason, Report, Values
+
+
+class ProcessesProbe:
+    """Asks the driver for the processes and /proc for their owners."""
+
+    name = "processes"
+    needs_driver = True
+    every_s = 0.0
+
+    def __init__(self, inventory: Inventory, proc: Path = Path("/proc")) -> None:
+        self._inventory = inventory
+        self._proc = proc
+
+    def read(self, moment: Moment) -> Report:
+        """Returns the processes by device, and the metric ``processes``."""
+        processes: dict[int, tuple[GpuProcess, ...]] = {}
+        values: dict[int, Values] = {}
+        try:
+            for position, gpu in self._inventory.gpus.items():
+                listed = gpu.processes()
+                if isinstance(listed, Reason):
+                    values[position] = {"processes": listed}
+                    continue
+                values[position] = {"processes": len(listed)}
+                processes[position] = tuple(self._look_up(pid, used_mib) for pid, used_mib in listed)
+        except DriverLost as error:
+            self._inventory.driver_lost(str(error), moment)
+        self._inventory.settle(moment)
+        return Report(processes=processes, values=values, count=sum(map(len, processes.values())))
+
+    def _look_up(self, pid: int, used_mib: int | None) -> GpuProcess:
+        """Returns the process with its real user; the driver goes on to list processes that have just ended."""
+        try:
+            status = (self._proc / str(pid) / "status").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return GpuProcess(pid, None, "", used_mib)
+        fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+        uid = fields.get("Uid", "").split("\t")[0]
+        return GpuProcess(pid, int(uid) if uid.isdigit() else None, fields.get("Name", ""), used_mib)
+
+
+def build(context: Context) -> ProcessesProbe:
+    """Returns the probe for this node."""
+    return ProcessesProbe(context.inventory)

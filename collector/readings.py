@@ -1,0 +1,68 @@
+"""What probes hand to the agent: a moment, values or the reason for their absence, rows, processes."""
+
+import time
+from enum import StrEnum
+from typing import NamedTuple
+
+import msgspec
+
+from store.segment import AccountingRun, Event
+
+
+class Reason(StrEnum):
+    """Why there is no value; the members are the keys of store.catalog.NULL_REASONS."""
+
+    NOT_SUPPORTED = "not_supported"
+    OUT_OF_RANGE = "out_of_range"
+    FAILED = "failed"
+    GPU_LOST = "gpu_lost"
+    NO_PERMISSION = "no_permission"
+
+
+class Moment(NamedTuple):
+    """One instant on both clocks: ``wall_ms`` names it, ``steady_s`` measures from one to the next.
+
+    The wall clock steps (NTP at boot, a suspended laptop); lengths of time come from the steady clock alone.
+    """
+
+    wall_ms: int
+    steady_s: float
+
+    @classmethod
+    def now(cls) -> "Moment":
+        return cls(time.time_ns() // 1_000_000, time.monotonic())
+
+
+Values = dict[str, int | Reason]
+"""Stored values (scaled integers) by catalogue name, or why there is none."""
+
+
+class Row(NamedTuple):
+    """One reading of one GPU, for the ``span_ms`` up to ``ts_ms``."""
+
+    device: int
+    ts_ms: int
+    span_ms: int
+    values: Values
+
+
+class GpuProcess(NamedTuple):
+    """A process with a compute context on a GPU. ``uid`` is None where the process has ended since or hides."""
+
+    pid: int
+    uid: int | None
+    name: str
+    used_mib: int | None
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """What one reading of one probe adds. ``error`` is one sentence where an expected condition kept it from more."""
+
+    rows: tuple[Row, ...] = ()
+    absent: tuple[int, ...] = ()  # devices known from before that do not answer now
+    values: dict[int, Values] = {}  # by device: more values for the rows of the same moment
+    processes: dict[int, tuple[GpuProcess, ...]] = {}  # by device; a device that is not a key is not known now
+    accounting: tuple[AccountingRun, ...] = ()
+    events: tuple[Event, ...] = ()
+    count: int = 0  # what the Health page shows as rows
+    error: str = ""

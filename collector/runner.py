@@ -1,0 +1,154 @@
+"""Wires the node daemon together and runs it, for `gpuledger collect`, `collect --once` and `gpuledger up`."""
+
+import logging
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Final
+
+from collector import carryover
+from collector.agent import Agent
+from collector.baseline import Baselines
+from collector.deliver import BadAddress, Delivery
+from collector.grid import Grid
+from collector.holdings import Attribution, NoAttribution
+from collector.host import has_slurm, node_name
+from collector.inventory import Inventory
+from collector.once import Once, describe_device
+from collector.outbox import Outbox
+from collector.probes import Context, UnknownProbe, build_probes, run_probe
+from collector.readings import Moment
+from collector.segmenter import Origin
+from collector.sessions import Sessions
+from collector.settings import CollectorSettings
+from collector.spool import Spool, SpoolBusy, SpoolUnusable
+from collector.systemd import notify
+from store.segment import Event, Segment
+
+log = logging.getLogger(__name__)
+CANNOT_START: Final = (SpoolBusy, SpoolUnusable, BadAddress, UnknownProbe)
+"""What ``run`` raises before it has begun; each message is one sentence with the next step."""
+_CARRYOVER_FILE: Final = "agent.json"
+_LAST_TRY_S: Final = 3.0  # to deliver what is left when asked to stop; systemd and Slurm are in a hurry then
+_ONCE_SPAN_S: Final = 1.0
+
+
+def run(settings: CollectorSettings, *, cluster: str, version: str, stop: threading.Event | None = None) -> None:
+    """Runs the daemon until ``stop`` is set, or, without one, until SIGTERM or SIGINT; then flushes and returns.
+
+    Args:
+        settings: [collector].
+        cluster: the Slurm cluster's name, or the site's own word on a host without Slurm.
+        version: of the agent, as it stands in the segments.
+        stop: ends the daemon; given where it runs as a thread beside a hub.
+
+    Raises:
+        SpoolBusy, SpoolUnusable, BadAddress, UnknownProbe: it cannot start (see CANNOT_START).
+    """
+    if stop is None:
+        stop = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: stop.set())
+    node = node_name(settings.node)
+    spool = Spool(Path(settings.spool_dir), round(settings.spool_max_mib * 1024 * 1024), settings.spool_max_age_s)
+    try:
+        delivery = Delivery(spool, settings)
+        inventory = Inventory()
+        agent = _assemble(settings, _origin(settings, node, cluster, version), inventory, Outbox(spool, delivery))
+        delivery.start()
+        _loop(agent, Grid(settings.interval_s, node), stop)
+        delivery.finish(_LAST_TRY_S)
+        inventory.close()
+    finally:
+        spool.close()
+
+
+def run_once(settings: CollectorSettings, *, cluster: str) -> Once:
+    """Returns one reading of every probe, for printing; raises UnknownProbe. Touches neither spool nor hub."""
+    node = node_name(settings.node)
+    slurm = has_slurm(settings.slurm)
+    inventory = Inventory()
+    probes = build_probes(Context(settings, inventory, node, cluster))
+    for probe in probes:
+        if probe.needs_driver:
+            run_probe(probe, Moment.now())  # primes: a row covers the time back to the reading before it
+    time.sleep(_ONCE_SPAN_S)
+    moment = Moment.now()
+    read = [run_probe(probe, moment) for probe in probes]
+    reports = [report for report, _ in read]
+    processes = {position: listed for report in reports for position, listed in report.processes.items()}
+    attribution = _attribution(settings, node, cluster, [])
+    holdings = attribution.holdings(moment.wall_ms, inventory.devices, processes)
+    devices = tuple(describe_device(device, at, reports) for at, device in enumerate(inventory.devices))
+    problems = tuple(dict.fromkeys(report.error for report in reports if report.error))
+    inventory.close()
+    return Once(
+        node=node,
+        cluster=cluster,
+        slurm=slurm,
+        devices=devices,
+        holdings=holdings,
+        probes=tuple(probe_run for _, probe_run in read),
+        problems=problems,
+    )
+
+
+def _origin(settings: CollectorSettings, node: str, cluster: str, version: str) -> Origin:
+    return Origin(
+        node=node,
+        boot_id=os.urandom(16).hex(),
+        cluster=cluster,
+        agent=version,
+        interval_ms=round(settings.interval_s * 1000),
+        slurm=has_slurm(settings.slurm),
+    )
+
+
+def _assemble(settings: CollectorSettings, origin: Origin, inventory: Inventory, outbox: Outbox) -> Agent:
+    kept_file = Path(settings.spool_dir) / _CARRYOVER_FILE
+    kept = carryover.load(kept_file, carryover.kernel_boot_id())
+
+    def ship(segment: Segment) -> tuple[Event, ...]:
+        carryover.save(kept_file, kept)
+        return outbox.ship(segment)
+
+    return Agent(
+        settings,
+        origin,
+        inventory,
+        build_probes(Context(settings, inventory, origin.node, origin.cluster)),
+        _attribution(settings, origin.node, origin.cluster, kept.sessions),
+        Baselines(kept.floors_mib),
+        ship,
+    )
+
+
+def _attribution(
+    settings: CollectorSettings, node: str, cluster: str, open_sessions: list[carryover.OpenSession]
+) -> Attribution:
+    if has_slurm(settings.slurm):
+        return NoAttribution()
+    return Sessions(node, cluster, round(settings.session_gap_s * 1000), open_sessions)
+
+
+def _loop(agent: Agent, grid: Grid, stop: threading.Event) -> None:
+    agent.start(Moment.now())
+    notify("READY=1")
+    failure = ""
+    while True:
+        beat = grid.next(time.time())
+        if stop.wait(beat.wait_s):
+            break
+        try:
+            agent.beat(Moment.now(), reads=beat.reads)
+            failure = ""
+        except Exception as error:
+            # A surprise costs this beat, not the daemon; the same one is logged once, not every second.
+            if str(error) != failure:
+                log.exception("reading failed")
+            failure = str(error)
+        notify("WATCHDOG=1")
+    notify("STOPPING=1")
+    agent.finish(Moment.now())

@@ -1,0 +1,158 @@
+"""Rows, holds and records on their way into a segment.
+
+A segment is closed when it is long enough, and early when a hold begins or ends: so each row lies within one hold, and
+each device's baseline is valid for the whole segment.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from collector.columns import TableWriter
+from collector.holdings import key_of
+from collector.readings import Reason, Row
+from store.segment import AccountingRun, Device, Event, Holding, NullReason, ProbeRun, Segment
+
+
+class Origin(msgspec.Struct, frozen=True, kw_only=True):
+    """What all segments of one start of the agent share."""
+
+    node: str
+    boot_id: str
+    cluster: str
+    agent: str
+    interval_ms: int
+    slurm: bool
+
+
+class Segmenter:
+    """Gathers one segment at a time; ``close`` returns it and begins the next."""
+
+    def __init__(self, origin: Origin, now_ms: int, live: Sequence[Holding], baselines: dict[int, int]) -> None:
+        self._origin = origin
+        self._seq = 0
+        self.live = {key_of(holding): holding for holding in live}
+        self._begin(now_ms, baselines)
+
+    @property
+    def first_ms(self) -> int:
+        """When the segment began."""
+        return self._first_ms
+
+    @property
+    def seq(self) -> int:
+        """How many segments were closed before this one."""
+        return self._seq
+
+    def add(self, row: Row) -> None:
+        """Adds a row; it belongs to the hold that its device has in this segment."""
+        values = {"ts_ms": row.ts_ms, "span_ms": row.span_ms, "device": row.device}
+        holding = self._holding_of.get(row.device)
+        if holding is not None:
+            values["holding"] = holding
+        for metric, value in row.values.items():
+            if isinstance(value, Reason):
+                self.note_null(row.device, metric, value, row.ts_ms - row.span_ms, row.ts_ms)
+            else:
+                values[metric] = value
+        self._table.add(values)
+
+    def note_null(self, device: int, metric: str, reason: Reason, from_ms: int, to_ms: int) -> None:
+        """Records why a metric has no value; a reason that lasts is one entry."""
+        entries = self._nulls.setdefault((device, metric), [])
+        if entries and entries[-1].reason == reason and entries[-1].to_ms >= from_ms:
+            entries[-1] = msgspec.structs.replace(entries[-1], to_ms=to_ms)
+        else:
+            entries.append(NullReason(device=device, metric=metric, reason=reason, from_ms=from_ms, to_ms=to_ms))
+
+    def note_events(self, events: Iterable[Event]) -> None:
+        """Records what happened."""
+        self._events += events
+
+    def note_accounting(self, runs: Iterable[AccountingRun]) -> None:
+        """Records what accounting says about runs."""
+        self._accounting += runs
+
+    def note_probe(self, run: ProbeRun) -> None:
+        """Adds a run of a probe to its record: the longest duration, all rows, the last error."""
+        before = self._probes.get(run.probe)
+        if before is not None:
+            run = msgspec.structs.replace(
+                run,
+                duration_ms=max(before.duration_ms, run.duration_ms),
+                rows=before.rows + run.rows,
+                runs=before.runs + run.runs,
+                ok=before.ok and run.ok,
+                error=run.error or before.error,
+            )
+        self._probes[run.probe] = run
+
+    def note_ended(self, ended: Iterable[Holding]) -> None:
+        """Records holds that are over, also ones that never lasted at a reading."""
+        self._ended += ended
+
+    def differs(self, live: Sequence[Holding], ended: Sequence[Holding]) -> bool:
+        """Returns whether a hold has begun or ended; what is newly known about the same holds is taken in."""
+        now = {key_of(holding): holding for holding in live}
+        if ended or now.keys() != self.live.keys():
+            return True
+        self.live.update(now)
+        return False
+
+    def close(
+        self,
+        now_ms: int,
+        devices: Sequence[Device],
+        live: Sequence[Holding],
+        baselines: dict[int, int],
+    ) -> Segment:
+        """Returns the segment up to ``now_ms`` and begins the next.
+
+        Args:
+            now_ms: the end of this segment and the begin of the next.
+            devices: the node's devices by position.
+            live: the holds that last in the next segment.
+            baselines: by device, for the next segment.
+        """
+        said = self.live | {key_of(holding): holding for holding in self._ended}
+        segment = Segment(
+            **msgspec.structs.asdict(self._origin),
+            seq=self._seq,
+            first_ms=self._first_ms,
+            last_ms=now_ms,
+            written_ms=now_ms,
+            devices=tuple(
+                msgspec.structs.replace(device, baseline_mib=self._baselines.get(position))
+                for position, device in enumerate(devices)
+            ),
+            holdings=tuple(said.values()),
+            samples=self._table.table(),
+            accounting=tuple(self._accounting),
+            events=tuple(self._events),
+            nulls=tuple(entry for entries in self._nulls.values() for entry in entries),
+            probes=tuple(self._probes.values()),
+        )
+        self._seq += 1
+        self.live = {key_of(holding): holding for holding in live}
+        self._begin(now_ms, baselines)
+        return segment
+
+    def _begin(self, now_ms: int, baselines: dict[int, int]) -> None:
+        self._first_ms = now_ms
+        self._baselines = baselines
+        self._table = TableWriter()
+        self._nulls: dict[tuple[int, str], list[NullReason]] = {}
+        self._events: list[Event] = []
+        self._ended: list[Holding] = []
+        self._accounting: list[AccountingRun] = []
+        self._probes: dict[str, ProbeRun] = {}
+        self._holding_of = _sole_holders(self.live.values())
+
+
+def _sole_holders(live: Iterable[Holding]) -> dict[int, int]:
+    """Returns the position of the hold by device. Where several hold one device, nobody can say whose work it is."""
+    holders: dict[int, list[int]] = {}
+    for position, holding in enumerate(live):
+        for device in holding.devices:
+            holders.setdefault(device, []).append(position)
+    return {device: positions[0] for device, positions in holders.items() if len(positions) == 1}
