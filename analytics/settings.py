@@ -55,7 +55,7 @@ class FootprintSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     """An energy difference above this multiple of power limit x time is refused and estimated from power."""
     refresh_s: Positive = 3600.0
     """Seconds between two footprints of a run that lasts; with an open finding it is renewed every time."""
-    rows_at_once: Count = 2_000_000
+    rows_at_once: Count = 1_000_000
     """Raw rows worked on together; bounds the memory."""
 
 

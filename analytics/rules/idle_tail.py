@@ -31,7 +31,7 @@ def idle_tail(run: RunEvidence, params: IdleTail, _context: Context) -> Outcome:
     return Seen(
         sentence=f"{whose} held for {format_duration(idle_ms)} after the last work on them, "
         f"{format_pct(100 * share)} of the run.",
-        advice="Let the script end when its work ends: no sleep, no wait for input; copy results in a job without GPUs.",
+        advice="Let the script end when its work ends: no sleep, no wait for input; copy results in a job of its own.",
         lines=_lines(run),
         numbers={
             "trailing_idle_ms": idle_ms,

@@ -1,0 +1,106 @@
+"""Which runs need a footprint now, and how they are worked through."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from analytics.footprint.gaps import MAKE_GAPS
+from analytics.footprint.peak import MAKE_PEAKS
+from analytics.footprint.per_gpu import MAKE_FIGURES, WRITE_GPUS
+from analytics.footprint.per_run import WRITE_RUNS
+from analytics.footprint.pieces import make_pieces
+from analytics.footprint.stretches import MAKE_BLOCKS, MAKE_STRETCHES
+from analytics.settings import FootprintSettings
+from store.database import Cursor, Database
+from store.settings import StateSettings
+
+# A run that is over is due at once. One that lasts is due when its last footprint is old, and every time while a
+# finding on it is open: whoever works again is to be taken off the list of the idle at once.
+_DUE: Final = """
+SELECT dirty_run.run_key, gen, coalesce(counted.rows, 0) AS rows
+FROM dirty_run JOIN run USING (run_key)
+LEFT JOIN footprint_run USING (run_key)
+LEFT JOIN (SELECT run_key, count(*) AS rows FROM hot WHERE run_key IN (SELECT run_key FROM dirty_run) GROUP BY run_key)
+    AS counted USING (run_key)
+WHERE run.end_ms IS NOT NULL OR footprint_run.run_key IS NULL
+   OR footprint_run.end_ms <= $data_to_ms - $refresh_ms
+   OR run_key IN (SELECT finding.run_key FROM finding WHERE closed_ms IS NULL)
+ORDER BY run_key"""
+
+# An open run lasts until the data's end; accounting may name an end that lies beyond it for a run just finished.
+_CHUNK: Final = """
+CREATE OR REPLACE TEMP TABLE chunk AS
+SELECT run.run_key, run.end_ms IS NOT NULL AS finished,
+       greatest(run.start_ms, coalesce(run.end_ms, $data_to_ms)) AS end_ms,
+       greatest(coalesce(run.alloc_gpus, 0), coalesce(seen.gpus, 0))::INTEGER AS gpus
+FROM run LEFT JOIN (SELECT run_key, count(*) AS gpus FROM allocation WHERE gpu_key <> 0 GROUP BY run_key) AS seen
+    USING (run_key)
+WHERE run.run_key IN (SELECT unnest($run_keys))"""
+
+
+class _Due(msgspec.Struct, frozen=True):
+    run_key: int
+    gen: int
+    rows: int
+
+
+DEFAULT_STATES: Final = StateSettings()
+
+
+def footprints(db: Database, now_ms: int, settings: FootprintSettings, states: StateSettings = DEFAULT_STATES) -> int:
+    """Renews the footprints of runs that new data touched; returns how many.
+
+    Args:
+        db: the store.
+        now_ms: unused by the figures, which end where the data ends; jobs of the schedule all take it.
+        settings: gaps, blips and how often a lasting run is renewed.
+        states: the same thresholds as the rollup's.
+    """
+    del now_ms
+    with db.cursor() as cur:
+        data_to_ms = cur.scalar("SELECT max(last_ms) FROM node")
+        if data_to_ms is None:
+            return 0
+        asked = {"data_to_ms": data_to_ms, "refresh_ms": round(settings.refresh_s * 1000)}
+        due = cur.rows(_DUE, asked, _Due)
+        for chunk in _chunks(due, settings.rows_at_once):
+            _renew(cur, chunk, data_to_ms, settings, states)
+    return len(due)
+
+
+def _chunks(due: list[_Due], rows_at_once: int) -> Iterator[list[_Due]]:
+    """Runs in groups of about ``rows_at_once`` raw rows, so that memory stays bounded however many are due."""
+    chunk: list[_Due] = []
+    rows = 0
+    for each in due:
+        if chunk and rows + each.rows > rows_at_once:
+            yield chunk
+            chunk, rows = [], 0
+        chunk.append(each)
+        rows += each.rows
+    if chunk:
+        yield chunk
+
+
+def _renew(cur: Cursor, chunk: list[_Due], data_to_ms: int, settings: FootprintSettings, states: StateSettings) -> None:
+    gap_ms = round(settings.gap_s * 1000)
+    cur.execute(_CHUNK, {"data_to_ms": data_to_ms, "run_keys": [each.run_key for each in chunk]})
+    cur.execute(make_pieces(states, settings.energy_limit_ratio))
+    blips = {"blip_ms": round(settings.blip_s * 1000), "alone_ms": round(settings.blip_alone_s * 1000)}
+    cur.execute(MAKE_BLOCKS, {"gap_ms": gap_ms, **blips})
+    cur.execute(MAKE_STRETCHES, {"gap_ms": gap_ms, "stretch_ms": round(settings.stretch_s * 1000)})
+    cur.execute(MAKE_GAPS, {"gap_ms": gap_ms, "power_ratio": settings.gap_power_ratio})
+    cur.execute(MAKE_FIGURES)
+    cur.execute(MAKE_PEAKS, {"peak_busy_ms": round(settings.peak_busy_s * 1000)})
+    # Only the writing is inside the transaction: ingest waits for it, and the figures are already made.
+    with cur.transaction():
+        cur.execute("DELETE FROM footprint_gpu WHERE run_key IN (SELECT run_key FROM chunk)")
+        cur.execute("DELETE FROM footprint_run WHERE run_key IN (SELECT run_key FROM chunk)")
+        cur.execute(WRITE_GPUS)
+        cur.execute(WRITE_RUNS)
+        # A run that new data touched meanwhile has another generation and stays due.
+        cur.execute(
+            "DELETE FROM dirty_run WHERE (run_key, gen) IN (SELECT unnest($run_keys), unnest($gens))",
+            {"run_keys": [each.run_key for each in chunk], "gens": [each.gen for each in chunk]},
+        )

@@ -1,0 +1,76 @@
+"""One row a run and GPU: table ``footprint_gpu``."""
+
+from typing import Final
+
+from analytics.footprint.pieces import UTILIZATION_SCALE
+from store.catalog import BY_NAME
+
+_SM: Final = BY_NAME["sm_active_pct"].per_unit
+_MEMORY: Final = BY_NAME["mem_used_mib"].per_unit
+_POWER: Final = BY_NAME["power_w"].per_unit
+
+
+def _mean(column: str, per_unit: int, condition: str = "TRUE") -> str:
+    """Time-weighted over the pieces that have the reading; sums are integers, so their order does not matter."""
+    having = f"{column} IS NOT NULL AND {condition}"
+    return f"sum({column}::BIGINT * ms) FILTER ({having})::BIGINT / {per_unit:d}.0 / sum(ms) FILTER ({having})::BIGINT"
+
+
+# Percentiles are linear between rows (type 7). Where more than a twentieth of the covered time had no usable energy
+# difference the sum rests on power readings there and is marked estimated; without either the energy is unknown.
+MAKE_FIGURES: Final = f"""
+CREATE OR REPLACE TEMP TABLE figure AS
+SELECT run_key, gpu_key,
+       count(*) FILTER (kind > 0)::INTEGER AS rows, coalesce(sum(util_readings), 0)::BIGINT AS readings,
+       coalesce(sum(ms) FILTER (kind > 0), 0)::BIGINT AS covered_ms,
+       sum(watched_ms) FILTER (kind > 0)::BIGINT AS watched_ms,
+       coalesce(sum(ms) FILTER (state = 'active'), 0)::BIGINT AS active_ms,
+       coalesce(sum(ms) FILTER (state = 'low'), 0)::BIGINT AS low_ms,
+       coalesce(sum(ms) FILTER (state = 'idle_held'), 0)::BIGINT AS idle_held_ms,
+       coalesce(sum(ms) FILTER (state = 'idle'), 0)::BIGINT AS idle_ms,
+       coalesce(sum(ms) FILTER (parked), 0)::BIGINT AS parked_ms,
+       coalesce(sum(busy_ms), 0)::BIGINT AS busy_ms,
+       {_mean("util", UTILIZATION_SCALE)} AS util_mean_pct,
+       quantile_cont(util, [0.5, 0.95]) AS util_quantiles, max(util) / {UTILIZATION_SCALE:d}.0 AS util_max_pct,
+       {_mean("sm_active_pct", _SM)} AS sm_mean_pct,
+       quantile_cont(sm_active_pct::INTEGER, 0.95) / {_SM:d}.0 AS sm_p95_pct,
+       {_mean("mem_used_mib", _MEMORY)} AS mem_mean_mib,
+       quantile_cont(mem_used_mib, 0.99) / {_MEMORY:d}.0 AS mem_p99_mib,
+       max(mem_used_mib) / {_MEMORY:d}.0 AS mem_max_mib,
+       {_mean("power_w", _POWER)} AS power_mean_w,
+       quantile_cont(power_w::INTEGER, 0.95) / {_POWER:d}.0 AS power_p95_w, max(power_w) / {_POWER:d}.0 AS power_max_w,
+       -- mW x ms / 1000 = mJ x 1/1000: power in 1/{_POWER:d} W times ms gives 1/{_POWER:d} mJ
+       sum(coalesce(energy_mj, power_w::BIGINT * ms // {_POWER:d}))::BIGINT / 1000.0 AS energy_j,
+       coalesce(sum(ms) FILTER (energy_mj IS NULL), 0) * 20 > sum(ms) AS energy_estimated,
+       coalesce(sum(ms) FILTER (braked), 0)::BIGINT AS throttled_ms
+FROM piece GROUP BY run_key, gpu_key"""  # noqa: S608 - fragments of our own
+
+# A GPU that Slurm counts and no node showed has no row here: what was not seen has no figures.
+WRITE_GPUS: Final = f"""
+INSERT INTO footprint_gpu BY NAME
+WITH held AS (
+    SELECT allocation.run_key, allocation.gpu_key, allocation.node_key, allocation.start_ms, chunk.finished,
+           greatest(allocation.start_ms, coalesce(allocation.end_ms, chunk.end_ms)) AS end_ms
+    FROM allocation JOIN chunk USING (run_key) WHERE allocation.gpu_key <> 0)
+SELECT held.run_key, held.gpu_key, held.node_key, held.start_ms, held.end_ms,
+       held.end_ms - held.start_ms AS held_ms,
+       coalesce(rows, 0) AS rows, coalesce(readings, 0) AS readings, coalesce(covered_ms, 0) AS covered_ms,
+       coalesce(watched_ms, 0) AS watched_ms, coalesce(longest_gap_ms, 0) AS longest_gap_ms, gaps_closed,
+       coalesce(active_ms, 0) AS active_ms, coalesce(low_ms, 0) AS low_ms,
+       coalesce(idle_held_ms, 0) AS idle_held_ms, coalesce(idle_ms, 0) AS idle_ms,
+       held.end_ms - held.start_ms - coalesce(covered_ms, 0) AS unknown_ms,
+       coalesce(parked_ms, 0) AS parked_ms, coalesce(busy_ms, 0) AS busy_ms,
+       util_mean_pct, util_quantiles[1] / {UTILIZATION_SCALE:d}.0 AS util_p50_pct,
+       util_quantiles[2] / {UTILIZATION_SCALE:d}.0 AS util_p95_pct, util_max_pct, sm_mean_pct, sm_p95_pct,
+       mem_mean_mib, mem_p99_mib, mem_max_mib, power_mean_w, power_p95_w, power_max_w,
+       energy_j, CASE WHEN energy_j IS NOT NULL THEN energy_estimated OR gpu.slices < gpu.slices_of END
+           AS energy_estimated,
+       -- without any reading nothing is known of idleness; with readings and no such stretch it is zero
+       CASE WHEN rows > 0 THEN greatest(0, coalesce(leading_to_ms - held.start_ms, 0)) END AS leading_idle_ms,
+       CASE WHEN rows > 0 AND finished THEN greatest(0, coalesce(held.end_ms - trailing_from_ms, 0)) END
+           AS trailing_idle_ms,
+       longest_idle_ms, idle_stretches, first_active_ms, last_active_ms, throttled_ms
+FROM held JOIN gpu ON gpu.gpu_key = held.gpu_key
+LEFT JOIN figure ON figure.run_key = held.run_key AND figure.gpu_key = held.gpu_key
+LEFT JOIN stretch ON stretch.run_key = held.run_key AND stretch.gpu_key = held.gpu_key
+LEFT JOIN gap ON gap.run_key = held.run_key AND gap.gpu_key = held.gpu_key"""  # noqa: S608 - fragments of our own

@@ -1,0 +1,58 @@
+"""Raw rows of the runs at hand as pieces of time that do not overlap, each with its state: temp table ``piece``.
+
+A row's span is clipped to the allocation and to the row before it, exactly as the hour rollup clips it, so that
+footprints and hours add up to the same milliseconds.
+"""
+
+from typing import Final
+
+from store.catalog import METRICS
+from store.settings import StateSettings
+from store.states import UTILIZATION_SQL, parked_sql, state_sql
+
+UTILIZATION_SCALE: Final = max(metric.per_unit for metric in METRICS if metric.is_utilization)
+"""Stored utilization per percent in ``piece.util``."""
+
+# NVML nvmlClocksEventReasons: HwSlowdown 0x8, SwThermalSlowdown 0x20, HwThermalSlowdown 0x40, HwPowerBrakeSlowdown
+# 0x80. SwPowerCap (0x4) is left out: a GPU that works hard runs into its power limit.
+BRAKES: Final = 0x8 | 0x20 | 0x40 | 0x80
+
+
+def make_pieces(states: StateSettings, energy_limit_ratio: float) -> str:
+    """Returns the statement that makes ``piece`` from the rows of the runs in temp table ``chunk``.
+
+    ``kind`` is 2 at >= 1 % (busy), 1 below (idle), 0 unknown; ``busy_ms`` is the part of a busy piece in which the
+    driver's readings were at 1 % or more, all of it where the row does not say.
+    """
+    low = round(states.low_pct * UTILIZATION_SCALE)
+    return f"""
+    CREATE OR REPLACE TEMP TABLE piece AS
+    WITH clipped AS (
+        SELECT hot.*, gpu.mem_total_mib, gpu.power_limit_w,
+               coalesce(lag(ts_ms) OVER (PARTITION BY hot.run_key, hot.gpu_key ORDER BY ts_ms), ts_ms - span_ms)
+                   AS before_ms,
+               greatest(ts_ms - span_ms, allocation.start_ms, before_ms) AS from_ms,
+               least(ts_ms, coalesce(allocation.end_ms, chunk.end_ms)) AS to_ms
+        FROM hot
+        JOIN chunk USING (run_key)
+        JOIN allocation ON allocation.run_key = hot.run_key AND allocation.gpu_key = hot.gpu_key
+        JOIN gpu ON gpu.gpu_key = hot.gpu_key),
+    judged AS (
+        SELECT *, (to_ms - from_ms)::INTEGER AS ms, {state_sql(states)} AS state, {UTILIZATION_SQL} AS util,
+               -- after a gap the row carries the energy of the gap too
+               energy_j * 1000.0 / greatest(span_ms, ts_ms - before_ms) > power_limit_w * {energy_limit_ratio!r}::DOUBLE
+                   AS energy_refused,
+               coalesce({parked_sql(states)}, FALSE) AS half_full
+        FROM clipped WHERE to_ms > from_ms)
+    SELECT run_key, gpu_key, node_key, from_ms, to_ms, ms, state, util,
+           CASE state WHEN 'active' THEN 2 WHEN 'low' THEN 2 WHEN 'unknown' THEN 0 ELSE 1 END::TINYINT AS kind,
+           state = 'idle_held' AND half_full AS parked,
+           CASE WHEN state NOT IN ('active', 'low') THEN 0
+                WHEN util_below1_ratio IS NULL OR util_pct < {low:d} THEN ms
+                ELSE ms * (1000 - util_below1_ratio::INTEGER)::BIGINT // 1000 END::INTEGER AS busy_ms,
+           (util_watched_ms::BIGINT * ms // span_ms)::INTEGER AS watched_ms, util_readings,
+           sm_active_pct, mem_used_mib, power_w,
+           CASE WHEN coalesce(energy_refused, FALSE) THEN NULL
+                ELSE energy_j::BIGINT * 1000 * ms // span_ms END AS energy_mj,
+           event_reasons & {BRAKES:d} <> 0 AS braked
+    FROM judged"""  # noqa: S608 - fragments of our own
