@@ -3,13 +3,19 @@
 import msgspec
 
 from analytics.model import Filter, Viewer, Window
-from analytics.queries.comparison import Change, NotComparable
-from analytics.queries.hours import Hours
+from analytics.queries.comparison import Change, NotComparable, active_share_pct, comparison, idle_share_pct
+from analytics.queries.hours import Hours, hours
+from analytics.queries.site import Kind, site
+from analytics.wording import format_gpu_h, format_pct, number_gpu_h, share_pct, words
 from store.database import Cursor
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """``change`` is None while the data is shorter than two windows; shares are None on less than 10 GPU-hours."""
+    """``change`` is None while the data does not reach back over the period before.
+
+    Shares are None on less than 10 GPU-hours: allocated of capacity; active, low and idle of the measured hours;
+    effective of the measured hours.
+    """
 
     sentence: str
     hours: Hours
@@ -23,9 +29,50 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
 def summary(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> Summary:
     """Returns what the overview says of the window."""
-    raise NotImplementedError
+    store = site(cur)
+    now = hours(cur, viewer, window, where)
+    change = None
+    before = window.before()
+    if store.data_from_ms is not None and store.data_from_ms <= before.start_ms:
+        change = comparison(now, hours(cur, viewer, before, where))
+    return Summary(
+        sentence=headline(now, change, store.kind),
+        hours=now,
+        change=change,
+        allocated_share_pct=share_pct(now.held_gpu_h, now.capacity_gpu_h),
+        active_share_pct=active_share_pct(now),
+        low_share_pct=share_pct(now.low_gpu_h, now.measured_gpu_h),
+        idle_share_pct=idle_share_pct(now),
+        effective_share_pct=share_pct(now.effective_gpu_h, now.measured_gpu_h),
+    )
 
 
-def headline(hours: Hours, change: Change | NotComparable | None, kind: str = "slurm") -> str:
+def headline(hours: Hours, change: Change | NotComparable | None, kind: Kind = "slurm") -> str:
     """Returns the one sentence that answers the overview's question."""
-    raise NotImplementedError
+    window = hours.provenance.window
+    noun = words(kind)
+    to_ms = hours.provenance.data_to_ms
+    if to_ms is None or to_ms <= window.start_ms:
+        return "Nothing was recorded in this period."
+    if hours.held_gpu_h == 0:
+        return f"No {noun.run} held a GPU in this period: every GPU was {noun.unallocated}."
+    if hours.measured_gpu_h == 0:
+        return f"{format_gpu_h(hours.held_gpu_h)} were held and none could be measured, so none is called idle."
+    idle = idle_share_pct(hours)
+    share = f" ({format_pct(idle)})" if idle is not None else ""
+    text = (
+        f"{number_gpu_h(hours.idle_gpu_h)} of {number_gpu_h(hours.measured_gpu_h)} measured GPU-hours{share} were idle"
+    )
+    if isinstance(change, Change):
+        text += f", {_step(change.idle_gpu_h, change.before.idle_gpu_h)}"
+    elif isinstance(change, NotComparable):
+        text += f"; {change.sentence}"
+    if hours.missing_gpu_h > 0 and (hours.coverage or 0) < 0.8:
+        text += f"; {format_gpu_h(hours.missing_gpu_h)} more were not measured"
+    return text + "."
+
+
+def _step(change: float, before: float) -> str:
+    if number_gpu_h(abs(change)) == "0" or number_gpu_h(before + change) == number_gpu_h(before):
+        return "as in the period before"
+    return f"{number_gpu_h(abs(change))} {'more' if change > 0 else 'fewer'} than in the period before"

@@ -1,9 +1,26 @@
 """GPU-hours by state over time: the main chart of the overview and of a person."""
 
+from bisect import bisect_right
+from typing import Final
+
 import msgspec
 
-from analytics.model import Filter, Viewer, Window
+from analytics.model import HOUR_MS, MINUTE_MS, Filter, Viewer, Window
+from analytics.queries.capacity import Capacity, capacity
+from analytics.queries.days import days
+from analytics.queries.figures import gpu_h
+from analytics.queries.pieces import floor, pieces
+from analytics.queries.scope import fill, is_whole
+from analytics.queries.site import data_to
 from store.database import Cursor
+
+MINUTES_UP_TO: Final = 6 * HOUR_MS
+"""Windows up to this long are drawn by the minute."""
+
+# Hours per bucket; each divides a day, so that buckets begin at the zone's midnight. From a day on: whole days.
+_HOURS: Final = (1, 2, 3, 4, 6, 8, 12)
+_MINUTES: Final = (1, 2, 5, 10, 15, 30, 60)
+_DAYS: Final = (1, 2, 7, 14, 28, 91)
 
 
 class TimelineRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,12 +39,98 @@ class TimelineRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Timeline(msgspec.Struct, frozen=True, kw_only=True):
-    """Buckets of ``bucket_ms`` (the last may be shorter) without holes, at most as many as asked for."""
+    """Buckets of ``bucket_ms`` without holes, at most as many as asked for; the first and the last may be shorter."""
 
     bucket_ms: int
     rows: list[TimelineRow]
 
 
+class _At(msgspec.Struct, frozen=True):
+    at_ms: int
+    active: int
+    low: int
+    idle_held: int
+    idle_empty: int
+    unknown: int
+
+
+_OVER_TIME: Final = """
+    SELECT at_ms, CAST(sum(active) AS BIGINT) AS active, CAST(sum(low) AS BIGINT) AS low,
+        CAST(sum(idle_held) AS BIGINT) AS idle_held, CAST(sum(idle_empty) AS BIGINT) AS idle_empty,
+        CAST(sum(unknown) AS BIGINT) AS unknown
+    FROM ({piece}) GROUP BY at_ms"""
+
+
 def over_time(cur: Cursor, viewer: Viewer, window: Window, where: Filter, max_points: int = 400) -> Timeline:
     """Returns the hours of the window by state in equal buckets of whole hours, or minutes for windows up to 6 h."""
-    raise NotImplementedError
+    minutes = window.end_ms - window.start_ms <= MINUTES_UP_TO
+    bucket_ms, starts = _buckets(window, max_points, minutes=minutes)
+    piece = pieces(viewer, window, where, minutes=minutes)
+    sums = [[0] * 5 for _ in starts]
+    for row in cur.rows(fill(_OVER_TIME, piece=piece.sql), piece.params, _At):
+        bucket = sums[max(0, bisect_right(starts, row.at_ms) - 1)]
+        for column, value in enumerate((row.active, row.low, row.idle_held, row.idle_empty, row.unknown)):
+            bucket[column] += value
+    to_ms = data_to(cur)
+    there = None
+    if is_whole(viewer, where) and to_ms is not None:
+        there = capacity(cur, window, where, to_ms, minutes=minutes)
+    ends = [*starts[1:], window.end_ms]
+    whole = _wholes(there, starts, ends, to_ms or 0)
+    rows = [
+        TimelineRow(
+            start_ms=start,
+            end_ms=end,
+            active_gpu_h=gpu_h(active),
+            low_gpu_h=gpu_h(low),
+            idle_held_gpu_h=gpu_h(idle_held),
+            idle_empty_gpu_h=gpu_h(idle_empty),
+            unknown_gpu_h=gpu_h(unknown),
+            stray_gpu_h=stray,
+            unallocated_gpu_h=unallocated,
+            capacity_gpu_h=total,
+        )
+        for start, end, (active, low, idle_held, idle_empty, unknown), (total, stray, unallocated) in zip(
+            starts, ends, sums, whole, strict=True
+        )
+    ]
+    return Timeline(bucket_ms=bucket_ms, rows=rows)
+
+
+def _wholes(
+    there: Capacity | None, starts: list[int], ends: list[int], to_ms: int
+) -> list[tuple[float | None, float | None, float | None]]:
+    """Capacity, stray and unallocated of each bucket, all None where capacity belongs to nobody asked for."""
+    if there is None:
+        return [(None, None, None)] * len(starts)
+    sums = [[0, 0, 0] for _ in starts]
+    for used in there.used:
+        bucket = sums[max(0, bisect_right(starts, used.at_ms) - 1)]
+        for column, value in enumerate((used.held, used.stray, used.beyond)):
+            bucket[column] += value
+    found: list[tuple[float | None, float | None, float | None]] = []
+    for start, end, (held, stray, beyond) in zip(starts, ends, sums, strict=True):
+        units = there.known(start, min(end, to_ms)) + beyond
+        found.append((gpu_h(units), gpu_h(stray), gpu_h(units - held - stray)))
+    return found
+
+
+def _buckets(window: Window, max_points: int, *, minutes: bool) -> tuple[int, list[int]]:
+    """Nominal length and the starts of the buckets."""
+    length = window.end_ms - window.start_ms
+    if minutes:
+        step = next((m for m in _MINUTES if length <= m * MINUTE_MS * max_points), _MINUTES[-1]) * MINUTE_MS
+        first = floor(window.start_ms, step)
+        return step, [max(start, window.start_ms) for start in range(first, window.end_ms, step)]
+    hours = next((h for h in _HOURS if length <= h * HOUR_MS * max_points), None)
+    table = days(window)
+    if hours is None:
+        number = next((d for d in _DAYS if len(table) <= d * max_points), _DAYS[-1])
+        return number * 24 * HOUR_MS, [day.start_ms for day in table[::number]]
+    step = hours * HOUR_MS
+    starts = []
+    for index, day in enumerate(table):
+        # The first day may be cut by the window: its buckets still end where those of a full day would.
+        first = day.end_ms - -(-(day.end_ms - day.start_ms) // step) * step if index == 0 else day.start_ms
+        starts += [max(start, day.start_ms) for start in range(first, day.end_ms, step)]
+    return step, starts
