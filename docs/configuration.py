@@ -3,6 +3,7 @@
 import ast
 import inspect
 import json
+import re
 import sys
 import textwrap
 import types
@@ -16,32 +17,43 @@ HEAD = """\
 # an error that names the nearest known one. `gpuledger config check FILE` says whether a file is right.
 # A compute node reads [site] and [collector] only.
 """
+SECTION_NAME = re.compile(r"^\[.*?\]+[:.]? ?")
 
 
 def example(settings: type[msgspec.Struct]) -> str:
     """Return the file for a struct whose fields are the sections."""
-    parts = [HEAD]
-    for section in msgspec.structs.fields(settings):
-        parts += ["\n", *table(section.encode_name, section.type)]
-    return "".join(parts)
+    return HEAD + "".join(line for each in msgspec.structs.fields(settings) for line in table("", each, ""))
 
 
-def table(name: str, struct: type[msgspec.Struct], off: str = "") -> Iterator[str]:
+def table(parent: str, section: msgspec.structs.FieldInfo, off: str) -> Iterator[str]:
     """Yield the lines of a section, then of the sections inside it. `off` comments all out."""
-    sentences, inner = field_docs(struct), []
-    yield from comment(section_doc(struct), off)
-    yield f"{off}[{name}]\n"
-    for field in msgspec.structs.fields(struct):
-        if (nested := struct_in(field.type)) is not None:
-            inner.append((f"{name}.{field.encode_name}", nested, get_origin(field.type)))
-            continue
-        yield from comment(sentences[field.name], off)
-        default = default_of(field)
-        yield f"# {field.encode_name} =\n" if default is None else f"{off}{field.encode_name} = {literal(default)}\n"
-    for path, nested, holder in inner:
-        yield "\n"
-        # By default a list of sections has no entry and an optional section is not there: shown commented out.
-        yield from table(f"[{path}]" if holder in {tuple, list} else path, nested, "# " if holder else off)
+    struct, path = struct_in(section.type), f"{parent}{section.encode_name}"
+    repeated = get_origin(section.type) in {tuple, list}
+    if struct is not section.type:
+        # A list of sections is empty by default, and an optional one is not there.
+        off = "# "
+    fields = msgspec.structs.fields(struct)
+    if keys := [field for field in fields if struct_in(field.type) is None]:
+        if struct.__doc__:
+            yield "\n"
+            yield from comment(section_doc(struct), off)
+        yield f"{off}[[{path}]]\n" if repeated else f"{off}[{path}]\n"
+    for field in keys:
+        yield from key(field, struct, off)
+    for field in fields:
+        if field not in keys:
+            yield from table(f"{path}.", field, off)
+
+
+def key(field: msgspec.structs.FieldInfo, struct: type[msgspec.Struct], off: str) -> Iterator[str]:
+    """Yield the sentence of a key and the key with its default."""
+    default = default_of(field)
+    if default is msgspec.UNSET:
+        # In an override every key may be absent; they are the keys of the section that it overrides.
+        return
+    yield from comment(sentence(struct, field.name), off)
+    # TOML has no null: unset is left out.
+    yield f"{off}# {field.encode_name} =\n" if default is None else f"{off}{field.encode_name} = {literal(default)}\n"
 
 
 def default_of(field: msgspec.structs.FieldInfo) -> Any:
@@ -74,22 +86,37 @@ def struct_in(annotation: Any) -> type[msgspec.Struct] | None:
 
 
 def section_doc(struct: type[msgspec.Struct]) -> str:
-    """Return what a section is for: the class says it, or its module does where it holds no other."""
-    docs = (struct.__doc__, sys.modules[struct.__module__].__doc__)
-    text = next((doc for doc in docs if doc and doc.startswith("[")), struct.__doc__ or "")
-    return inspect.cleandoc(text).split("\n\n")[0]
+    """Return what a section is for: its class or its module says it after the section's name, or the module says it."""
+    module = inspect.cleandoc(sys.modules[struct.__module__].__doc__ or "")
+    for doc in (inspect.cleandoc(struct.__doc__ or ""), module):
+        text, named = SECTION_NAME.subn("", doc)
+        if named and text:
+            break
+    else:
+        text = module
+    return text[:1].upper() + text[1:].split("\n\n")[0]
+
+
+def sentence(struct: type[msgspec.Struct], name: str) -> str:
+    """Return the string beneath a field, in its own class or the one that it is inherited from."""
+    for owner in struct.__mro__:
+        if issubclass(owner, msgspec.Struct) and name in (found := field_docs(owner)):
+            return found[name]
+    raise LookupError(f"{struct.__name__}.{name}: write a string beneath it that says what it does")
 
 
 def field_docs(struct: type[msgspec.Struct]) -> dict[str, str]:
-    """Return the string beneath each field, which Python itself does not keep."""
-    body = ast.parse(textwrap.dedent(inspect.getsource(struct))).body[0].body  # type: ignore[attr-defined]
+    """Return the string beneath each field of a class, which Python itself does not keep."""
+    try:
+        body = ast.parse(textwrap.dedent(inspect.getsource(struct))).body[0].body  # type: ignore[attr-defined]
+    except (OSError, TypeError):
+        # Made without a class statement, or msgspec's own.
+        return {}
     found: dict[str, str] = {}
     for field, text in zip(body, [*body[1:], None], strict=True):
         beneath = text.value if isinstance(text, ast.Expr) else None
         if isinstance(field, ast.AnnAssign) and isinstance(beneath, ast.Constant):
             found[ast.unparse(field.target)] = inspect.cleandoc(beneath.value)
-    if missing := set(struct.__struct_fields__) - set(found):
-        raise LookupError(f"{struct.__name__}.{missing.pop()}: write a string beneath it that says what it does")
     return found
 
 

@@ -3,20 +3,38 @@
 A test compares each page with what this writes, so whatever is added there and not here fails it.
 """
 
+import inspect
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import msgspec
+
+from analytics.rules import RULES
+from analytics.rules.registry import Params, Rule
+from docs.configuration import default_of, example, literal, sentence
+from gpuledger.settings import Settings
 from store import catalog
 
 FOLDER = Path(__file__).resolve().parent
+METRICS_HEAD = """\
+# Metrics
+
+Every reading that a row can hold, from `store/catalog.py`. A value out of range is unknown, with that reason, and
+unknown is never counted as zero.
+
+"""
+RULES_HEAD = """\
+# Rules
+
+What a run can be told about its GPUs, in the order in which idle time is given away: the first rule to claim a second
+keeps it. A threshold is set in `[analytics.rules.<id>]`, and for one partition, QOS or account in
+`[[analytics.overrides]]`.
+"""
 
 
 def metrics() -> str:
     """Return docs/metrics.md: every line of the catalogue."""
-    head = (
-        "# Metrics\n\nEvery reading that a row can hold, from `store/catalog.py`. A value out of range is unknown, "
-        "with that reason, and unknown is never counted as zero.\n\n"
-    )
     rows = (
         (
             f"`{metric.name}`",
@@ -29,7 +47,43 @@ def metrics() -> str:
         for metric in catalog.METRICS
     )
     reasons = table(("reason", "why a reading is unknown"), ((f"`{k}`", v) for k, v in catalog.NULL_REASONS.items()))
-    return head + table(("name", "unit", "what", "range", "rolled up as", "source"), rows) + "\n" + reasons
+    return METRICS_HEAD + table(("name", "unit", "what", "range", "rolled up as", "source"), rows) + "\n" + reasons
+
+
+def rules() -> str:
+    """Return docs/rules.md: every rule, what it looks for and the thresholds in force without configuration."""
+    parts = [RULES_HEAD]
+    for rule in RULES:
+        module = inspect.cleandoc(sys.modules[rule.condition.__module__].__doc__ or "")
+        title = rule.title.replace("{", "").replace("}", "")
+        parts += [f"\n## `{rule.id}`: {title}\n\n{module}\n\n", f"Condition: {paragraph(rule.condition)}\n\n"]
+        parts += [f"Judged {judged(rule)}. Version {rule.version}.\n\n", thresholds(rule)]
+    return "".join(parts)
+
+
+def paragraph(function: Callable[..., object]) -> str:
+    """Return the first paragraph of a function's docstring on one line."""
+    return " ".join(inspect.cleandoc(function.__doc__ or "").split("\n\n")[0].split())
+
+
+def judged(rule: Rule) -> str:
+    """Return when and on which runs a rule is judged."""
+    moments = [
+        name for name, wanted in (("while the run lasts", rule.running), ("when it is over", rule.finished)) if wanted
+    ]
+    others = [
+        name
+        for name, bar in (("sessions without Slurm", rule.sessions), ("open sessions", rule.interactive))
+        if not bar
+    ]
+    return " and ".join(moments) + (f"; not on {' and '.join(others)}" if others else "")
+
+
+def thresholds(rule: Rule) -> str:
+    """Return the keys of a rule that no other rule has."""
+    own = [field for field in msgspec.structs.fields(rule.params) if field.name not in Params.__struct_fields__]
+    rows = ((f"`{field.name}`", literal(default_of(field)), sentence(rule.params, field.name)) for field in own)
+    return table(("threshold", "default", "what"), rows)
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -40,7 +94,11 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
-PAGES: dict[str, Callable[[], str]] = {"metrics.md": metrics}
+PAGES: dict[str, Callable[[], str]] = {
+    "metrics.md": metrics,
+    "rules.md": rules,
+    "../config.example.toml": lambda: example(Settings),
+}
 
 
 def main() -> None:

@@ -45,7 +45,7 @@ class Whole(msgspec.Struct):
 
 EXPECTED = """\
 
-# [site]: names and places.
+# Names and places.
 [site]
 # What people call it.
 name = "the \\"site\\""
@@ -56,7 +56,7 @@ share = 0.25
 # Limits by name.
 limits = { "a b" = 1 }
 
-# # [site.prices]: what a GPU-hour of one model costs.
+# # What a GPU-hour of one model costs.
 # [[site.prices]]
 # # Model name, or its beginning.
 # model = ""
