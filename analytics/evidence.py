@@ -1,11 +1,11 @@
 """What a rule gets to see of a run, and what it may answer. Plain data: a rule reads no database and no clock."""
 
 from enum import StrEnum
+from typing import Self
 
 import msgspec
 
 from analytics.model import Confidence
-from analytics.wording import SESSION_WORDS, SLURM_WORDS, Words
 
 
 class GpuEvidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,10 +82,9 @@ class RunEvidence(msgspec.Struct, frozen=True, kw_only=True):
         """Idle GPU time of all GPUs together."""
         return sum(gpu.all_idle_ms for gpu in self.each)
 
-    @property
-    def words(self) -> Words:
-        """The nouns for this run."""
-        return SESSION_WORDS if self.kind == "session" else SLURM_WORDS
+    def with_gpus(self, each: tuple[GpuEvidence, ...], faults: tuple[str, ...]) -> Self:
+        """Returns the run with its GPUs and with what went wrong on their nodes meanwhile."""
+        return msgspec.structs.replace(self, each=each, faults=faults)
 
 
 class Part(StrEnum):

@@ -72,6 +72,8 @@ class ConfidenceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
     """Coverage below which nothing is judged."""
     medium_rows: Count = 30
     """Rows below which nothing is judged."""
+    short_s: Positive = 900.0
+    """Shorter runs are neither judged nor listed as not judged."""
 
 
 class ExcludedSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -166,8 +168,6 @@ class AnalyticsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     """Events that bar findings on the runs they happened in."""
     throttled_ratio: Ratio = 0.1
     """Share of a GPU's held time under thermal or power brake from which the run is not judged."""
-    stale_intervals: Positive = 3.0
-    """A running run is judged as of now only with rows no older than this many collection intervals."""
     footprint: FootprintSettings = FootprintSettings()
     confidence: ConfidenceSettings = ConfidenceSettings()
     excluded: ExcludedSettings = ExcludedSettings()

@@ -14,12 +14,18 @@ class IdleNow(Params, frozen=True, kw_only=True):
     """From this long on the finding says so again."""
     stay_idle_s: float = 1800.0
     """A finding that is open stays so down to this much, so that it does not come and go."""
+    stale_intervals: float = 3.0
+    """Rows older than this many collection intervals say nothing about now ..."""
+    delivery_s: float = 120.0
+    """... once this time for closing, sending and working in a segment has passed as well."""
 
 
 @rule(title="Idle right now", order=50, params=IdleNow, running=True, finished=False, interactive=True)
 def idle_now(run: RunEvidence, params: IdleNow, context: Context) -> Outcome:
-    """All GPUs idle, memory held or not, over the last idle_s; stays open down to stay_idle_s."""
+    """All GPUs idle, memory held or not, over the last idle_s, by rows that are fresh."""
     if run.recent_idle_ms is None or run.last_row_ms is None:
+        return None
+    if context.now_ms - run.last_row_ms > params.stale_intervals * run.interval_ms + params.delivery_s * 1000:
         return None
     needed_s = params.stay_idle_s if context.was_open else params.idle_s
     if run.recent_idle_ms < needed_s * 1000:

@@ -1,0 +1,79 @@
+"""Runs about which nothing is ever found, whatever their figures: who is excluded, and why a run cannot be judged."""
+
+from fnmatch import fnmatchcase
+from typing import Final
+
+from analytics.evidence import RunEvidence
+from analytics.settings import AnalyticsSettings, ConfidenceSettings, ExcludedSettings
+from analytics.wording import format_duration, format_ratio, plural
+
+# Hours that end this way are the hardware's or the scheduler's, never the user's.
+_ENDED_BY_OTHERS: Final = {
+    "NODE_FAIL": "its node failed",
+    "BOOT_FAIL": "its node failed to boot",
+    "PREEMPTED": "it was preempted",
+}
+_FAULTS: Final = {
+    "gpu_lost": "a GPU was lost while it ran",
+    "order_disputed": "it is disputed on its node which GPU is whose",
+    "xid": "a GPU reported a fault while it ran",
+    "ecc_uncorrectable": "a GPU reported memory errors while it ran",
+}
+
+
+def is_excluded(run: RunEvidence, excluded: ExcludedSettings) -> bool:
+    """Whether the site never wants this user, account, partition, QOS or job name judged."""
+    asked = (
+        (run.user, excluded.users),
+        (run.account, excluded.accounts),
+        (run.partition, excluded.partitions),
+        (run.qos, excluded.qos),
+        (run.name, excluded.names),
+    )
+    return any(matches(value, patterns) for value, patterns in asked)
+
+
+def is_interactive(run: RunEvidence, names: tuple[str, ...]) -> bool:
+    """Whether somebody sits at the run: no batch step, or a name that says so."""
+    return run.kind == "job" and (bool(run.interactive) or matches(run.name, names))
+
+
+def matches(value: str | None, patterns: tuple[str, ...]) -> bool:
+    """Whether a name fits one of the patterns with * and ?; unknown fits none."""
+    return value is not None and any(fnmatchcase(value, pattern) for pattern in patterns)
+
+
+def bar(run: RunEvidence, settings: AnalyticsSettings) -> str | None:
+    """Returns why the run is not judged, in words that follow "could not judge:", or None where it is."""
+    return _not_theirs(run, settings) or _too_little(run, settings.confidence)
+
+
+def _not_theirs(run: RunEvidence, settings: AnalyticsSettings) -> str | None:
+    if run.shared:
+        return "it shared its GPUs with other jobs"
+    if run.kind == "job" and run.gpus_requested == 0:
+        return "it did not ask for the GPUs, they came with its node"
+    ended = _ENDED_BY_OTHERS.get(run.state.split(" ", 1)[0])
+    if ended:
+        return ended
+    if run.faults:
+        return _FAULTS.get(run.faults[0], f"its node reported {run.faults[0]} while it ran")
+    braked = max((gpu.throttled_ms / gpu.held_ms for gpu in run.each if gpu.held_ms), default=0.0)
+    if braked >= settings.throttled_ratio:
+        return f"a GPU was slowed by heat or a power brake for {format_ratio(braked)} of the time"
+    if run.suspended_ms:
+        return f"it was suspended for {format_duration(run.suspended_ms)} and it is not known when"
+    return None
+
+
+def _too_little(run: RunEvidence, needed: ConfidenceSettings) -> str | None:
+    if run.gpus_seen < run.gpus:
+        return f"{run.gpus_seen} of {plural(run.gpus, 'GPU')} were measured and all are needed"
+    if not run.measurable and run.coverage < needed.medium_coverage:
+        return "utilization cannot be measured on its GPUs"
+    if run.coverage < needed.medium_coverage:
+        wanted = format_ratio(needed.medium_coverage)
+        return f"it was measured for {format_ratio(run.coverage)} of the time and {wanted} is needed"
+    if run.min_rows < needed.medium_rows:
+        return f"there are {plural(run.min_rows, 'reading')} and {needed.medium_rows} are needed"
+    return None
