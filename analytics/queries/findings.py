@@ -1,8 +1,14 @@
 """Findings: what was seen in runs, what it explains in GPU-hours, and what could not be judged."""
 
+from typing import Any, Final
+
 import msgspec
 
-from analytics.model import Filter, Provenance, Viewer, Window
+from analytics.model import HOUR_MS, Filter, Provenance, Viewer, Window
+from analytics.queries.pieces import UNITS_PER_GPU_H, WEIGHT
+from analytics.queries.scope import Condition, Params, fill, of_runs_on_places, visible
+from analytics.queries.site import data_to
+from analytics.wording import rule_title
 from store.database import Cursor
 
 
@@ -88,6 +94,57 @@ class IdleNow(msgspec.Struct, frozen=True, kw_only=True):
     finding_id: int | None
 
 
+# Findings on a node, with no run, are the administrators' only.
+_FROM: Final = """
+    FROM finding f LEFT JOIN run r ON r.run_key = f.run_key WHERE {where}"""
+
+_ROWS: Final = """
+    SELECT f.finding_id AS id, f.rule, f.rule_version, f.title, f.sentence, f.fix, f.run_key, r.job_id, r.job_id_raw,
+        r.cluster, r.user_name AS "user", r.account, r."partition", r.name, f.start_ms, f.end_ms,
+        f.closed_ms IS NULL AS open, f.gpu_ms, f.confidence, f.coverage, f.numbers, f.thresholds, f.found_ms"""
+
+_BY_RULE: Final = """
+    SELECT f.rule, count(*) AS count, CAST(sum(f.gpu_ms) AS BIGINT) AS gpu_ms, list(DISTINCT f.run_key) AS run_keys
+    {source} GROUP BY f.rule ORDER BY gpu_ms DESC, f.rule"""
+
+_UNJUDGED: Final = """
+    SELECT u.rule, u.reason, count(DISTINCT u.run_key) AS runs, CAST(sum(u.gpu_ms) AS BIGINT) AS gpu_ms
+    FROM unjudged u JOIN run r ON r.run_key = u.run_key
+    WHERE {where} GROUP BY ALL ORDER BY gpu_ms DESC, u.rule, u.reason"""
+
+_MEETS: Final = "r.start_ms < $end AND (r.end_ms IS NULL OR r.end_ms > $start)"
+
+# recent_idle_ms is how long every GPU of the run has been idle up to its newest row (definitions, idle_now).
+_IDLE_NOW: Final = """
+    SELECT r.run_key, r.job_id, r.cluster, r.kind, r.name, r.user_name AS "user", r.account, r."partition",
+        coalesce(r.alloc_gpus, p.gpus) AS gpus, p.recent_idle_ms AS idle_ms,
+        p.recent_idle_ms * coalesce((
+            SELECT CAST(sum({weight}) AS BIGINT) FROM allocation a LEFT JOIN gpu g ON g.gpu_key = a.gpu_key
+            WHERE a.run_key = r.run_key AND a.end_ms IS NULL), 0) / {units} AS idle_gpu_h,
+        (SELECT min(f.finding_id) FROM finding f WHERE f.run_key = r.run_key AND f.closed_ms IS NULL
+            AND f.rule IN ('idle_now', 'interactive_idle')) AS finding_id
+    FROM footprint_run p JOIN run r ON r.run_key = p.run_key
+    WHERE r.end_ms IS NULL AND NOT p.finished AND p.recent_idle_ms >= $least AND p.last_row_ms >= $fresh AND {where}
+    ORDER BY idle_gpu_h DESC, r.run_key LIMIT $limit"""
+
+IDLE_NOW_MS: Final = HOUR_MS
+"""A run counts as idle now from this long on, as the rule of that name has it by default."""
+
+FRESH_MS: Final = 2 * HOUR_MS
+"""Running runs get a footprint every hour: one older than this says nothing about now."""
+
+
+def _where(viewer: Viewer, window: Window, where: Filter, *, open_only: bool) -> Condition:
+    runs = msgspec.structs.replace(where, finding=None)
+    condition = visible(viewer) & of_runs_on_places(runs)
+    condition &= Condition("f.start_ms < $end AND f.end_ms >= $start", {"start": window.start_ms, "end": window.end_ms})
+    if viewer.kind != "admin" or runs != Filter():
+        condition &= Condition("f.run_key IS NOT NULL", {})
+    if where.finding and where.finding != "any":
+        condition &= Condition("f.rule = $rule", {"rule": where.finding})
+    return condition & Condition("f.closed_ms IS NULL", {}) if open_only else condition
+
+
 def findings(
     cur: Cursor,
     viewer: Viewer,
@@ -98,20 +155,86 @@ def findings(
     offset: int = 0,
     open_only: bool = False,
 ) -> FindingPage:
-    """Returns the findings on runs whose span [start, end) meets the window, most GPU-hours first."""
-    raise NotImplementedError
+    """Returns the findings whose span [start, end] meets the window, most GPU-hours first.
+
+    A finding counts with all the hours that it explains, also those outside the window. Sizes in the filter are not
+    looked at: they are of runs within a window.
+    """
+    condition = _where(viewer, window, where, open_only=open_only)
+    source = fill(_FROM, where=condition.sql)
+    by_rule = cur.tuples(fill(_BY_RULE, source=source), condition.params)
+    page: Params = condition.params | {"limit": limit, "offset": offset}
+    rows = cur.tuples(f"{_ROWS} {source} ORDER BY f.gpu_ms DESC, f.finding_id DESC LIMIT $limit OFFSET $offset", page)
+    count = sum(row[1] for row in by_rule)
+    return FindingPage(
+        items=[_finding(*row) for row in rows],
+        total=FindingTotals(
+            count=count,
+            gpu_h=sum(row[2] for row in by_rule) / HOUR_MS,
+            runs=len({run_key for row in by_rule for run_key in row[3]}),
+            by_rule=[
+                RuleTotal(rule=rule, title=rule_title(rule), count=number, gpu_h=gpu_ms / HOUR_MS)
+                for rule, number, gpu_ms, _ in by_rule
+            ],
+        ),
+        next=offset + limit if offset + limit < count else None,
+        provenance=Provenance(query="findings", window=window, filter=where, data_to_ms=data_to(cur)),
+    )
+
+
+def of_run(cur: Cursor, viewer: Viewer, run_key: int) -> list[FindingRow]:
+    """Returns the findings of one run, most GPU-hours first."""
+    condition = visible(viewer) & Condition("f.run_key = $run_key", {"run_key": run_key})
+    source = fill(_FROM, where=condition.sql)
+    rows = cur.tuples(f"{_ROWS} {source} ORDER BY f.gpu_ms DESC, f.finding_id", condition.params)
+    return [_finding(*row) for row in rows]
 
 
 def explain(cur: Cursor, viewer: Viewer, finding_id: int) -> FindingRow | None:
     """Returns one finding as it was judged, or None where there is none that the viewer may see."""
-    raise NotImplementedError
+    condition = visible(viewer) & Condition("f.finding_id = $finding_id", {"finding_id": finding_id})
+    rows = cur.tuples(f"{_ROWS} {fill(_FROM, where=condition.sql)}", condition.params)
+    return _finding(*rows[0]) if rows else None
 
 
 def unjudged(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> list[UnjudgedRow]:
-    """Returns what could not be judged in the window, by rule and reason, most GPU-hours first."""
-    raise NotImplementedError
+    """Returns what could not be judged on runs that meet the window, by rule and reason, most GPU-hours first."""
+    condition = visible(viewer) & of_runs_on_places(where)
+    condition &= Condition(_MEETS, {"start": window.start_ms, "end": window.end_ms})
+    return _unjudged(cur, condition)
+
+
+def unjudged_of_run(cur: Cursor, viewer: Viewer, run_key: int) -> list[UnjudgedRow]:
+    """Returns what could not be judged on one run."""
+    return _unjudged(cur, visible(viewer) & Condition("r.run_key = $run_key", {"run_key": run_key}))
+
+
+def _unjudged(cur: Cursor, condition: Condition) -> list[UnjudgedRow]:
+    rows = cur.tuples(fill(_UNJUDGED, where=condition.sql), condition.params)
+    return [
+        UnjudgedRow(rule=rule, title=rule_title(rule), reason=reason, runs=runs, gpu_h=gpu_ms / HOUR_MS)
+        for rule, reason, runs, gpu_ms in rows
+    ]
 
 
 def idle_now(cur: Cursor, viewer: Viewer, where: Filter, limit: int = 10) -> list[IdleNow]:
     """Returns running runs that are idle now, most idle GPU-hours since the last activity first."""
-    raise NotImplementedError
+    condition = visible(viewer) & of_runs_on_places(where)
+    fresh = (data_to(cur) or 0) - FRESH_MS
+    params = condition.params | {"least": IDLE_NOW_MS, "fresh": fresh, "limit": limit}
+    statement = fill(_IDLE_NOW, weight=WEIGHT, units=str(UNITS_PER_GPU_H), where=condition.sql)
+    return cur.rows(statement, params, IdleNow)
+
+
+def _finding(*values: Any) -> FindingRow:
+    row = dict(zip(_COLUMNS, values, strict=True))
+    gpu_ms = row.pop("gpu_ms")
+    numbers, thresholds = (msgspec.json.decode(row.pop(name)) for name in ("numbers", "thresholds"))
+    return FindingRow(**row, gpu_h=gpu_ms / HOUR_MS, numbers=numbers, thresholds=thresholds)
+
+
+_COLUMNS: Final = (
+    "id", "rule", "rule_version", "title", "sentence", "fix", "run_key", "job_id", "job_id_raw", "cluster", "user",
+    "account", "partition", "name", "start_ms", "end_ms", "open", "gpu_ms", "confidence", "coverage", "numbers",
+    "thresholds", "found_ms",
+)  # fmt: skip

@@ -4,8 +4,8 @@ import msgspec
 
 from analytics.model import Viewer
 from analytics.queries.findings import FindingRow, UnjudgedRow
-from analytics.queries.jobs import StripPart
 from analytics.queries.recommendations import RecommendationRow
+from analytics.queries.strips import StripPart
 from store.database import Cursor
 
 

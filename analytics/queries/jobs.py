@@ -1,10 +1,16 @@
 """Runs with their GPU-hours in the window: the table behind every figure. Its total row equals :func:`hours.hours`."""
 
-from typing import Literal
+from collections import defaultdict
+from typing import Final, Literal, get_args
 
 import msgspec
 
 from analytics.model import Filter, Provenance, Viewer, Window
+from analytics.queries.figures import gpu_h, ratio
+from analytics.queries.runs import per_run
+from analytics.queries.scope import fill
+from analytics.queries.site import data_to
+from analytics.queries.strips import StripPart, strips
 from store.database import Cursor
 
 Sort = Literal[
@@ -19,13 +25,6 @@ class FindingMark(msgspec.Struct, frozen=True, kw_only=True):
     id: int
     rule: str
     title: str
-
-
-class StripPart(msgspec.Struct, frozen=True, kw_only=True):
-    """One part of a state strip: the state that most of the run's GPUs had for ``ms``."""
-
-    state: str
-    ms: int
 
 
 class JobRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,6 +77,88 @@ class JobPage(msgspec.Struct, frozen=True, kw_only=True):
     provenance: Provenance
 
 
+_ORDER: Final[dict[Sort, str]] = {
+    "job": "TRY_CAST(regexp_extract(r.job_id_raw, '[0-9]+') AS BIGINT)",
+    "name": "lower(r.name)",
+    "user": "r.user_name",
+    "account": "r.account",
+    "partition": 'r."partition"',
+    "state": "r.state",
+    "gpus": "gpus",
+    "model": "p.model",
+    "start": "r.start_ms",
+    "elapsed": "elapsed_ms",
+    "gpu_h": "p.held",
+    "util": "p.util_mean_pct",
+    "sm": "p.sm_mean_pct",
+    "memory": "p.mem_max_ratio",
+    "power": "p.power_mean_ratio",
+    "idle_gpu_h": "p.idle",
+    "unknown_gpu_h": "p.unknown",
+    "coverage": "(p.held - p.unknown) / nullif(p.held - p.unmeasurable, 0)",
+    "findings": "(SELECT count(*) FROM finding f WHERE f.run_key = p.run_key)",
+}
+
+SORTS: Final[tuple[Sort, ...]] = get_args(Sort)
+
+_JOBS: Final = """
+    SELECT p.*, r.job_id, r.job_id_raw, r.cluster, r.kind, r.name, r.user_name AS "user", r.account, r."partition",
+        r.state, coalesce(r.alloc_gpus, p.seen_gpus) AS gpus, r.start_ms, r.end_ms,
+        coalesce(r.end_ms, greatest(r.start_ms, $data_to)) - r.start_ms AS elapsed_ms
+    FROM ({runs}) AS p JOIN run r ON r.run_key = p.run_key
+    ORDER BY {order} {direction} NULLS LAST, p.held DESC, p.run_key DESC LIMIT $limit OFFSET $offset"""
+
+_TOTALS: Final = """
+    SELECT count(*) AS count, CAST(coalesce(sum(held), 0) AS BIGINT) AS held,
+        CAST(coalesce(sum(active), 0) AS BIGINT) AS active, CAST(coalesce(sum(low), 0) AS BIGINT) AS low,
+        CAST(coalesce(sum(idle), 0) AS BIGINT) AS idle, CAST(coalesce(sum(unknown), 0) AS BIGINT) AS unknown,
+        CAST(coalesce(sum(unmeasurable), 0) AS BIGINT) AS unmeasurable
+    FROM ({runs})"""
+
+_MARKS: Final = """
+    SELECT run_key, finding_id AS id, rule, title FROM finding WHERE list_contains($run_keys, run_key)
+    ORDER BY gpu_ms DESC, finding_id"""
+
+
+class _Totals(msgspec.Struct, frozen=True):
+    count: int
+    held: int
+    active: int
+    low: int
+    idle: int
+    unknown: int
+    unmeasurable: int
+
+
+class _Row(msgspec.Struct, frozen=True):
+    run_key: int
+    held: int
+    active: int
+    low: int
+    idle: int
+    unknown: int
+    unmeasurable: int
+    util_mean_pct: float | None
+    sm_mean_pct: float | None
+    mem_max_ratio: float | None
+    power_mean_ratio: float | None
+    seen_gpus: int
+    model: str | None
+    job_id: str
+    job_id_raw: str
+    cluster: str
+    kind: str
+    name: str | None
+    user: str | None
+    account: str | None
+    partition: str | None
+    state: str
+    gpus: int
+    start_ms: int
+    end_ms: int | None
+    elapsed_ms: int
+
+
 def jobs(
     cur: Cursor,
     viewer: Viewer,
@@ -90,4 +171,68 @@ def jobs(
     offset: int = 0,
 ) -> JobPage:
     """Returns the runs that held GPUs in the window. Unknown values sort last either way."""
-    raise NotImplementedError
+    runs = per_run(viewer, window, where)
+    to_ms = data_to(cur)
+    statement = fill(_JOBS, runs=runs.sql, order=_ORDER[sort], direction="DESC" if descending else "ASC")
+    params = {"data_to": to_ms or window.end_ms, "limit": limit, "offset": offset} | runs.params
+    rows = cur.rows(statement, params, _Row)
+    totals = cur.rows(fill(_TOTALS, runs=runs.sql), runs.params, _Totals)[0]
+    keys = [row.run_key for row in rows]
+    marks = _marks(cur, keys)
+    lives = strips(cur, keys, to_ms or window.end_ms)
+    return JobPage(
+        items=[_job(row, marks[row.run_key], lives.get(row.run_key, [])) for row in rows],
+        total=JobTotals(
+            count=totals.count,
+            gpu_h=gpu_h(totals.held),
+            active_gpu_h=gpu_h(totals.active),
+            low_gpu_h=gpu_h(totals.low),
+            idle_gpu_h=gpu_h(totals.idle),
+            unknown_gpu_h=gpu_h(totals.unknown),
+        ),
+        next=offset + limit if offset + limit < totals.count else None,
+        provenance=Provenance(
+            query="jobs",
+            window=window,
+            filter=where,
+            data_to_ms=to_ms,
+            coverage=ratio(totals.held - totals.unknown, totals.held - totals.unmeasurable),
+        ),
+    )
+
+
+def _marks(cur: Cursor, run_keys: list[int]) -> dict[int, list[FindingMark]]:
+    found: dict[int, list[FindingMark]] = defaultdict(list)
+    for run_key, finding_id, rule, title in cur.tuples(_MARKS, {"run_keys": run_keys}) if run_keys else ():
+        found[run_key].append(FindingMark(id=finding_id, rule=rule, title=title))
+    return found
+
+
+def _job(row: _Row, marks: list[FindingMark], strip: list[StripPart]) -> JobRow:
+    return JobRow(
+        run_key=row.run_key,
+        job_id=row.job_id,
+        job_id_raw=row.job_id_raw,
+        cluster=row.cluster,
+        kind=row.kind,
+        name=row.name,
+        user=row.user,
+        account=row.account,
+        partition=row.partition,
+        state=row.state,
+        gpus=row.gpus,
+        model=row.model,
+        start_ms=row.start_ms,
+        end_ms=row.end_ms,
+        elapsed_ms=row.elapsed_ms,
+        gpu_h=gpu_h(row.held),
+        util_mean_pct=row.util_mean_pct,
+        sm_mean_pct=row.sm_mean_pct,
+        mem_max_ratio=row.mem_max_ratio,
+        power_mean_ratio=row.power_mean_ratio,
+        idle_gpu_h=gpu_h(row.idle),
+        unknown_gpu_h=gpu_h(row.unknown),
+        coverage=ratio(row.held - row.unknown, row.held - row.unmeasurable),
+        findings=marks,
+        strip=strip,
+    )
