@@ -12,6 +12,8 @@ import msgspec
 
 from analytics.rules import RULES
 from analytics.rules.registry import Params, Rule
+from dashboard.app import find_pages
+from docs.commands import commands
 from docs.configuration import default_of, example, literal, sentence
 from gpuledger.settings import Settings
 from store import catalog
@@ -30,6 +32,12 @@ RULES_HEAD = """\
 What a run can be told about its GPUs, in the order in which idle time is given away: the first rule to claim a second
 keeps it. A threshold is set in `[analytics.rules.<id>]`, and for one partition, QOS or account in
 `[[analytics.overrides]]`.
+"""
+PAGES_HEAD = """\
+# Pages
+
+Every page answers one question. Filters, ranges and sort order are in its address, so that an address can be sent on.
+
 """
 
 
@@ -86,6 +94,15 @@ def thresholds(rule: Rule) -> str:
     return table(("threshold", "default", "what"), rows)
 
 
+def pages() -> str:
+    """Return docs/pages.md: every page, the question it answers and the range it opens with."""
+    rows = (
+        (f"`{page.path}`", page.name, page.question, page.default_range, "60 s" if page.live else "—")
+        for page in find_pages()
+    )
+    return PAGES_HEAD + table(("address", "page", "question", "opens with", "renewed every"), rows)
+
+
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Return a Markdown table."""
     lines = [list(head)]
@@ -97,6 +114,8 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 PAGES: dict[str, Callable[[], str]] = {
     "metrics.md": metrics,
     "rules.md": rules,
+    "pages.md": pages,
+    "commands.md": commands,
     "../config.example.toml": lambda: example(Settings),
 }
 
