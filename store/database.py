@@ -81,7 +81,8 @@ class Cursor:
         try:
             yield
         finally:
-            with self._translated():
+            # Inside a transaction that failed the name goes with the rollback's cursor; the first error is the one to see.
+            with contextlib.suppress(duckdb.Error):
                 self._connection.unregister(name)
 
     @contextlib.contextmanager

@@ -1,0 +1,138 @@
+"""From the raw columns of many segments to one Arrow table for ``hot``, without a loop over rows."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from store.catalog import BY_NAME, METRICS, STRUCTURE, Dtype, Metric
+from store.segment import Column, Segment, SegmentError
+
+ARROW_TYPE: Final[dict[str, pa.DataType]] = {
+    "u1": pa.uint8(), "u2": pa.uint16(), "u4": pa.uint32(), "u8": pa.uint64(),
+    "i1": pa.int8(), "i2": pa.int16(), "i4": pa.int32(), "i8": pa.int64(),
+}  # fmt: skip
+
+MAX_SPAN_MS: Final = 900_000
+"""A row stands for at most a quarter of an hour, whatever it says: rollups need look no further back than that."""
+
+_Ints = npt.NDArray[np.int64]
+
+
+class Rows:
+    """The rows of one segment, checked: which device and holding each belongs to, and the columns nobody knows."""
+
+    def __init__(self, segment: Segment) -> None:
+        table = segment.samples
+        self.count = table.rows
+        self.columns = table.columns
+        self.unknown = sorted(table.columns.keys() - STRUCTURE.keys() - BY_NAME.keys())
+        self.ts_ms = _required(table.columns, "ts_ms", table.rows)
+        self.span_ms = np.minimum(_required(table.columns, "span_ms", table.rows), MAX_SPAN_MS)
+        self.device = _required(table.columns, "device", table.rows)
+        self.holding = _optional(table.columns, "holding", table.rows)  # -1: none
+        if self.count and (
+            self.device.min() < 0
+            or self.device.max() >= len(segment.devices)
+            or self.holding.max() >= len(segment.holdings)
+        ):
+            raise SegmentError("segment refused: a row names a device or holding that the segment does not list")
+        self.metrics = {metric.name: _metric(metric, table.columns, table.rows) for metric in METRICS}
+
+    def held_devices(self) -> set[tuple[int, int]]:
+        """Returns the (holding, device) pairs that rows name, positions in the segment's lists."""
+        held = self.holding >= 0
+        pairs = np.unique(self.holding[held] * 65536 + self.device[held])
+        return {divmod(int(pair), 65536) for pair in pairs}
+
+
+class Keys:
+    """The keys of one segment's lists: of its node, of each device and of the run of each holding."""
+
+    def __init__(self, node: int, devices: Sequence[int], baselines: Sequence[int | None], runs: Sequence[int]) -> None:
+        self.node = node
+        self.devices = np.array(devices, np.int32)
+        self.baselines = pa.array(baselines, pa.uint32())
+        self.runs = np.array([*runs, 0], np.int32)  # the last one is what position -1 takes; it is masked
+
+
+def table(parts: Sequence[tuple[Rows, Keys]]) -> pa.Table:
+    """Returns the rows of all segments as the columns of ``hot``."""
+    rows = [part for part, _ in parts]
+    columns: dict[str, pa.Array] = {
+        "ts_ms": pa.array(_joined([part.ts_ms for part in rows])),
+        "span_ms": pa.array(_joined([part.span_ms for part in rows]).astype(np.uint32)),
+        "node_key": pa.array(np.repeat(np.array([k.node for _, k in parts], np.int32), [r.count for r in rows])),
+        "gpu_key": pa.array(_joined([k.devices[r.device] for r, k in parts])),
+        "run_key": pa.array(
+            _joined([k.runs[r.holding] for r, k in parts]), mask=_joined([r.holding for r in rows]) < 0
+        ),
+        "baseline_mib": pa.concat_arrays([k.baselines.take(pa.array(r.device)) for r, k in parts]),
+    }
+    for metric in METRICS:
+        columns[metric.name] = _in_range(metric, pa.concat_arrays([part.metrics[metric.name] for part in rows]))
+    return pa.table(columns)
+
+
+def _joined(arrays: Sequence[npt.NDArray[np.generic]]) -> npt.NDArray[np.generic]:
+    return np.concatenate(arrays)
+
+
+def _array(column: Column, rows: int) -> pa.Array:
+    kind = ARROW_TYPE.get(column.dtype)
+    if kind is None:
+        raise SegmentError(f"segment refused: {column.dtype} is not a type of integers")
+    valid = pa.py_buffer(column.valid) if column.valid else None
+    return pa.Array.from_buffers(kind, rows, [valid, pa.py_buffer(column.data)])
+
+
+def _required(columns: dict[str, Column], name: str, rows: int) -> _Ints:
+    found = _optional(columns, name, rows, missing=None)
+    if rows and found.size != rows:
+        raise SegmentError(f"segment refused: its rows have no complete column {name}")
+    return found
+
+
+def _optional(columns: dict[str, Column], name: str, rows: int, missing: int | None = -1) -> _Ints:
+    """Returns a column as int64 with ``missing`` where it is NULL; an empty one where that is None and any is NULL."""
+    column = columns.get(name)
+    if column is None:
+        return np.full(0 if missing is None else rows, missing or 0, np.int64)
+    array = _array(column, rows)
+    if array.null_count:
+        if missing is None:
+            return np.empty(0, np.int64)
+        array = pc.fill_null(array.cast(pa.int64()), missing)
+    return np.asarray(array.to_numpy(zero_copy_only=False), np.int64)
+
+
+def _metric(metric: Metric, columns: dict[str, Column], rows: int) -> pa.Array:
+    column, wanted = columns.get(metric.name), ARROW_TYPE[metric.dtype]
+    if column is None:
+        return pa.nulls(rows, wanted)
+    array = _array(column, rows)
+    if array.type == wanted:
+        return array
+    try:  # a node of another version may use a wider or narrower type
+        return array.cast(wanted)
+    except pa.ArrowInvalid as error:
+        raise SegmentError(
+            f"segment refused: column {metric.name} has values that do not fit {metric.dtype}"
+        ) from error
+
+
+def _in_range(metric: Metric, array: pa.Array) -> pa.Array:
+    """Returns the array with values that cannot be as NULL: the node checks too, but imports and old nodes may not."""
+    low, high = round(metric.low * metric.per_unit), round(metric.high * metric.per_unit)
+    span = pc.min_max(array).as_py()
+    if span["min"] is None or (span["min"] >= low and span["max"] <= high):
+        return array
+    inside = pc.and_(pc.greater_equal(array, max(low, _least(metric.dtype))), pc.less_equal(array, high))
+    return pc.if_else(inside, array, pa.scalar(None, array.type))
+
+
+def _least(dtype: Dtype) -> int:
+    return 0 if dtype.startswith("u") else -(2 ** (8 * int(dtype[1:]) - 1))

@@ -1,0 +1,74 @@
+"""Which hours and runs no longer agree with the raw rows and allocations.
+
+Each mark carries a generation. Whoever recomputes removes only the marks whose generation is the one it began with, so
+data that comes in meanwhile stays marked.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import pyarrow as pa
+
+from store.database import Cursor
+from store.runbook import Change
+from store.schema import UNPLACED
+
+HOUR_MS: Final = 3_600_000
+
+_CHANGES: Final = pa.schema(
+    [("node_key", pa.int32()), ("gpu_key", pa.int32()), ("start_ms", pa.int64()), ("end_ms", pa.int64())]
+)
+
+
+def as_of_ms(cursor: Cursor) -> int:
+    """Returns the moment up to which open allocations count as held: the newest data of any node. 0: no data."""
+    return int(cursor.scalar("SELECT coalesce(max(last_ms), 0) FROM node"))
+
+
+def mark_rows(cursor: Cursor, batch: str) -> None:
+    """Marks the hours and runs of new rows; ``batch`` is the name under which the cursor knows them."""
+    cursor.execute(f"""
+        INSERT INTO dirty_hour SELECT DISTINCT unnest([(ts_ms - 1) // {HOUR_MS}, (ts_ms - span_ms) // {HOUR_MS}])
+            * {HOUR_MS}, node_key, currval('generations') FROM {batch} WHERE span_ms > 0
+        ON CONFLICT DO UPDATE SET gen = excluded.gen""")
+    cursor.execute(f"""
+        INSERT INTO dirty_run SELECT DISTINCT run_key, currval('generations') FROM {batch} WHERE run_key IS NOT NULL
+        ON CONFLICT DO UPDATE SET gen = excluded.gen""")
+
+
+def mark_runs(cursor: Cursor, run_keys: Sequence[int]) -> None:
+    """Marks runs whose description or allocations changed."""
+    cursor.execute(
+        "INSERT INTO dirty_run SELECT DISTINCT unnest($1::INTEGER[]), currval('generations') "
+        "ON CONFLICT DO UPDATE SET gen = excluded.gen",
+        [list(run_keys)],
+    )
+
+
+def mark_changes(cursor: Cursor, changes: Iterable[Change], before_ms: int, after_ms: int) -> None:
+    """Marks the hours of changed held time, of other runs' time on the same GPUs that a change cuts short or frees, and
+    of open allocations for the time by which data now reaches further (``before_ms`` to ``after_ms``)."""
+    rows = [(change.node_key, change.gpu_key, change.start_ms, change.end_ms) for change in changes]
+    columns = {name: [row[i] for row in rows] for i, name in enumerate(_CHANGES.names)}
+    with cursor.table("batch_change", pa.table(columns, schema=_CHANGES)):
+        cursor.execute(
+            f"""
+            WITH changed AS (SELECT node_key, gpu_key, start_ms, coalesce(end_ms, $after) AS end_ms FROM batch_change),
+            cut AS (
+                SELECT a.node_key, greatest(a.start_ms, c.start_ms), coalesce(a.end_ms, $after)
+                FROM allocation a JOIN changed c USING (gpu_key)
+                WHERE a.start_ms < c.end_ms AND coalesce(a.end_ms, $after) > c.start_ms),
+            open AS (
+                SELECT DISTINCT node_key, greatest(start_ms, $before), $after FROM allocation WHERE end_ms IS NULL
+                UNION ALL
+                SELECT {UNPLACED}, greatest(start_ms, $before), $after FROM run
+                WHERE end_ms IS NULL AND db_index IS NOT NULL AND alloc_gpus > 0),
+            stretch(node_key, start_ms, end_ms) AS (
+                SELECT node_key, start_ms, end_ms FROM changed UNION ALL FROM cut UNION ALL FROM open)
+            INSERT INTO dirty_hour
+            SELECT DISTINCT unnest(range(start_ms // {HOUR_MS}, (end_ms - 1) // {HOUR_MS} + 1)) * {HOUR_MS}, node_key,
+                currval('generations')
+            FROM stretch WHERE end_ms > start_ms
+            ON CONFLICT DO UPDATE SET gen = excluded.gen""",
+            {"before": before_ms, "after": after_ms},
+        )

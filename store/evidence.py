@@ -1,0 +1,114 @@
+"""What one piece of evidence changes on a run: a node's holding, accounting's row, and how the two agree in the end."""
+
+from collections.abc import Collection
+from functools import lru_cache
+
+import msgspec
+from ClusterShell.NodeSet import NodeSet
+
+from store.identity import OPEN_STATES, Run
+from store.segment import AccountingRun, Holding
+
+SESSION_GAP_MS = 600_000
+"""Processes of one user that come back within ten minutes are one session (definitions, section 1)."""
+
+
+class Allocation(msgspec.Struct):
+    """A row of table ``allocation`` while a batch is worked in; ``end_ms`` None while it lasts."""
+
+    node_key: int
+    start_ms: int
+    end_ms: int | None
+    source: str
+
+    def widen(self, other: "Allocation") -> None:
+        """Takes in another sight of the same hold: an end that is known outranks one that is not."""
+        self.node_key = other.node_key
+        self.start_ms = min(self.start_ms, other.start_ms)
+        self.end_ms = later(self.end_ms, other.end_ms)
+
+
+def later(one: int | None, other: int | None) -> int | None:
+    """Returns the later of two moments, passing over None."""
+    return max((moment for moment in (one, other) if moment is not None), default=None)
+
+
+def apply_holding(run: Run, holding: Holding, to_ms: int) -> None:
+    """Works a node's holding into its run; ``to_ms`` is the last moment at which the node knew it alive."""
+    run.restart = max(run.restart, holding.restart)
+    run.seen_ms = max(run.seen_ms, to_ms)
+    run.shared = run.shared or holding.shared
+    # What accounting says of a person or a partition stays; a node only fills in.
+    run.user_name = run.user_name or holding.user
+    run.uid = holding.uid if run.uid is None else run.uid
+    run.account = run.account or holding.account
+    run.partition = run.partition or holding.partition
+    run.name = run.name or holding.name
+    if run.db_index is None:
+        run.start_ms = min(run.start_ms, holding.start_ms)
+    if not run.is_final:
+        run.end_ms = later(run.end_ms, holding.end_ms)
+
+
+def apply_accounting(run: Run, row: AccountingRun, written_ms: int) -> None:
+    """Works accounting's row into its run, unless the run has one that says more or was written later."""
+    assert row.start_ms is not None  # noqa: S101 - a row that never ran makes no run
+    if (row.end_ms is not None, written_ms) < (run.is_final, run.updated_ms):
+        return
+    run.db_index, run.updated_ms, run.job_id, run.state = row.db_index, written_ms, row.job_id, row.state
+    run.start_ms = row.start_ms
+    if row.end_ms is not None:
+        run.end_ms = max(row.end_ms, row.start_ms)
+    run.seen_ms = max(run.seen_ms, row.end_ms if row.end_ms is not None else written_ms)
+    for field in _SAME_NAME:
+        value = getattr(row, field)
+        if value is not None:
+            setattr(run, field, value)
+    run.user_name = row.user or run.user_name
+    run.interactive = run.interactive if row.has_batch_step is None else not row.has_batch_step
+    run.elapsed_ms = _ms(row.elapsed_s, run.elapsed_ms)
+    run.suspended_ms = _ms(row.suspended_s, run.suspended_ms)
+    run.timelimit_ms = _ms(row.timelimit_s, run.timelimit_ms)
+    run.cpu_ms = _ms(row.cpu_s, run.cpu_ms)
+    run.timelimit_unlimited = row.timelimit_unlimited
+    if row.nodes:
+        run.nodes, run.node_list = len(row.nodes), _folded(row.nodes)
+
+
+_SAME_NAME = (
+    *("uid", "account", "partition", "qos", "name", "submit_ms", "req_gpus", "alloc_gpus", "gpu_type"),
+    *("alloc_cpus", "req_mem_mib", "max_rss_mib", "exit_code", "work_dir", "restart"),
+)
+
+
+def settle(run: Run, allocations: Collection[Allocation], last_ms: dict[int, int]) -> None:
+    """Brings start, end and state of a run in line with its allocations, once a batch's evidence is in.
+
+    ``last_ms`` says by node_key how far each node's data reaches.
+    """
+    if run.db_index is not None:
+        for allocation in allocations:
+            allocation.start_ms = run.start_ms
+    if run.is_final:
+        for allocation in allocations:
+            allocation.end_ms = run.end_ms
+        return
+    if run.kind == "session":
+        over = any(last_ms.get(a.node_key, 0) - run.seen_ms > SESSION_GAP_MS for a in allocations)
+        run.end_ms = run.seen_ms if over or run.end_ms == run.seen_ms else None
+    elif allocations:
+        ends = [allocation.end_ms for allocation in allocations if allocation.end_ms is not None]
+        run.end_ms = max(ends) if len(ends) == len(allocations) else None
+    if run.end_ms is not None:
+        run.state = "ENDED"
+    elif run.state not in OPEN_STATES or run.state == "ENDED":
+        run.state = "RUNNING"
+
+
+def _ms(seconds: float | None, otherwise: int | None) -> int | None:
+    return otherwise if seconds is None else round(seconds * 1000)
+
+
+@lru_cache(maxsize=4096)
+def _folded(nodes: tuple[str, ...]) -> str:
+    return nodes[0] if len(nodes) == 1 else str(NodeSet.fromlist(nodes))

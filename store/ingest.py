@@ -1,0 +1,211 @@
+"""Segments into the database: one transaction a batch, idempotent by segment name."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+
+from store import attendants, columns, dirty, quarantine, runtables
+from store.database import Cursor, Database
+from store.places import keep_gpus, keep_nodes
+from store.quarantine import Refusal
+from store.runbook import Entry, RunBook
+from store.segment import Holding, Segment, SegmentError, decode
+
+# munge refuses credentials more than five minutes off, so a node further ahead runs no jobs; and "as of" is the newest
+# row of any node, so one clock in the future would hold every running job until then.
+MAX_AHEAD_MS: Final = 600_000
+# Before the clock was set (no battery, no NTP yet), machines start in 1970 or at the turn of the century.
+CLOCK_UNSET_MS: Final = 1_000_000_000_000
+
+_SEGMENT: Final = pa.schema(
+    [
+        ("name", pa.string()),
+        ("node_key", pa.int32()),
+        ("first_ms", pa.int64()),
+        ("last_ms", pa.int64()),
+        ("rows", pa.int32()),
+        ("received_ms", pa.int64()),
+        ("unknown_columns", pa.string()),
+    ]
+)
+
+
+class IngestResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a batch."""
+
+    rows: int = 0
+    segments: int = 0
+    duplicates: int = 0
+    quarantined: int = 0
+
+
+class _Parsed:
+    """A segment that can be stored."""
+
+    def __init__(self, segment: Segment, rows: columns.Rows) -> None:
+        self.segment = segment
+        self.rows = rows
+        self.last_ms = max(segment.last_ms, int(rows.ts_ms.max())) if rows.count else segment.last_ms
+
+
+def ingest(database: Database, batch: Sequence[tuple[str, bytes]], received_ms: int) -> IngestResult:
+    """Stores a batch of (name, bytes) as the inbox gives them; all of it or nothing.
+
+    What is no readable segment goes to quarantine with its reason and the rest goes on. Segments that are stored
+    already are passed over, so a batch may be given again after any failure.
+
+    Raises:
+        StoreError: nothing of the batch was stored.
+    """
+    parsed, refused = _parse(batch, received_ms, synthetic=database.synthetic)
+    with database.cursor() as cursor, cursor.transaction():
+        if refused:
+            quarantine.keep(cursor, refused, received_ms)
+        fresh = _not_stored(cursor, parsed)
+        if fresh:
+            _store(cursor, fresh, received_ms)
+    return IngestResult(
+        rows=sum(item.rows.count for item in fresh),
+        segments=len(fresh),
+        duplicates=len(parsed) - len(fresh),
+        quarantined=len(refused),
+    )
+
+
+def _parse(
+    batch: Sequence[tuple[str, bytes]], received_ms: int, *, synthetic: bool
+) -> tuple[list[_Parsed], list[Refusal]]:
+    parsed: list[_Parsed] = []
+    refused: list[Refusal] = []
+    for name, data in batch:
+        try:
+            segment = decode(data)
+            item = _Parsed(segment, columns.Rows(segment))
+            _refuse_foreign(item, received_ms, synthetic=synthetic)
+        except SegmentError as error:
+            refused.append(Refusal(name, data, str(error)))
+        else:
+            parsed.append(item)
+    return parsed, refused
+
+
+def _refuse_foreign(item: _Parsed, received_ms: int, *, synthetic: bool) -> None:
+    segment = item.segment
+    if segment.synthetic != synthetic:
+        kind, other = ("synthetic", "real") if segment.synthetic else ("real", "synthetic")
+        raise SegmentError(f"segment refused: it holds {kind} data and this store holds {other} data")
+    if item.last_ms > received_ms + MAX_AHEAD_MS:
+        minutes = (item.last_ms - received_ms) // 60_000
+        raise SegmentError(f"segment refused: the clock of {segment.node} is {minutes} minutes ahead; set it by NTP")
+    first_ms = min(segment.first_ms, int(item.rows.ts_ms.min())) if item.rows.count else segment.first_ms
+    if first_ms < CLOCK_UNSET_MS:
+        raise SegmentError(f"segment refused: the clock of {segment.node} was not set when it was written")
+
+
+def _not_stored(cursor: Cursor, parsed: Sequence[_Parsed]) -> list[_Parsed]:
+    by_name: dict[str, _Parsed] = {}
+    for item in parsed:
+        by_name.setdefault(item.segment.name, item)
+    stored = cursor.tuples("SELECT name FROM segment WHERE name IN (SELECT unnest($1::VARCHAR[]))", [list(by_name)])
+    for (name,) in stored:
+        del by_name[name]
+    return list(by_name.values())
+
+
+def _store(cursor: Cursor, items: Sequence[_Parsed], received_ms: int) -> None:
+    cursor.execute("SELECT nextval('generations')")
+    before_ms = dirty.as_of_ms(cursor)
+    seen = [(item.segment, item.last_ms) for item in items]
+    nodes, gpus = keep_nodes(cursor, seen, received_ms), keep_gpus(cursor, seen)
+    places = [(nodes[item.segment.node], [gpus[device.uuid] for device in item.segment.devices]) for item in items]
+    attendants.keep(cursor, [(item.segment, *place) for item, place in zip(items, places, strict=True)])
+    book = _book(cursor, items)
+    entries = _observe(book, items, places)
+    for item in items:
+        for row in item.segment.accounting:
+            book.describe(row, item.segment.written_ms)
+    book.settle(dict(cursor.tuples("SELECT node_key, last_ms FROM node")))
+    changed = runtables.write(cursor, book)
+    _insert_rows(cursor, items, places, entries)
+    _insert_names(cursor, items, nodes, received_ms)
+    dirty.mark_runs(cursor, changed)
+    changes = [change for entry in (*book.touched(), *book.merged()) for change in entry.changes()]
+    dirty.mark_changes(cursor, changes, before_ms, dirty.as_of_ms(cursor))
+
+
+def _book(cursor: Cursor, items: Sequence[_Parsed]) -> RunBook:
+    held = {(h.kind, h.cluster, h.job_id) for item in items for h in item.segment.holdings}
+    told = {("job", row.cluster, row.job_id_raw) for item in items for row in item.segment.accounting}
+    return runtables.load(cursor, sorted(held | told))
+
+
+def _observe(book: RunBook, items: Sequence[_Parsed], places: Sequence[tuple[int, list[int]]]) -> list[list[Entry]]:
+    """Works in every holding and returns, for each segment, the entry of each of its holdings.
+
+    A node lists a hold again in every segment while it lasts: those of one batch are worked in as one.
+    """
+    sights: dict[tuple[int, Holding], tuple[Holding, int, set[int]]] = {}
+    keys: list[list[tuple[int, Holding]]] = []
+    for item, (node_key, gpu_keys) in zip(items, places, strict=True):
+        shown = item.rows.held_devices()
+        keys.append([])
+        for position, holding in enumerate(item.segment.holdings):
+            key = (node_key, msgspec.structs.replace(holding, end_ms=None, devices=()))
+            keys[-1].append(key)
+            devices = {*holding.devices, *(device for held, device in shown if held == position)}
+            _, seen_ms, found = sights.get(key, (holding, 0, set()))
+            known = sights[key][0] if key in sights else holding
+            if known.end_ms is None or (holding.end_ms or 0) > known.end_ms:
+                known = holding
+            sights[key] = (known, max(seen_ms, item.last_ms), found | {gpu_keys[device] for device in devices})
+    entries = {
+        key: book.observe(holding, seen_ms, key[0], found)
+        for key, (holding, seen_ms, found) in sorted(sights.items(), key=lambda sight: sight[1][0].start_ms)
+    }
+    return [[entries[key] for key in of_segment] for of_segment in keys]
+
+
+def _insert_rows(
+    cursor: Cursor,
+    items: Sequence[_Parsed],
+    places: Sequence[tuple[int, list[int]]],
+    entries: Sequence[Sequence[Entry]],
+) -> None:
+    parts = [
+        (
+            item.rows,
+            columns.Keys(
+                node_key,
+                gpu_keys,
+                [device.baseline_mib for device in item.segment.devices],
+                [runtables.final_key(entry) for entry in held],
+            ),
+        )
+        for item, (node_key, gpu_keys), held in zip(items, places, entries, strict=True)
+        if item.rows.count
+    ]
+    if not parts:
+        return
+    with cursor.table("batch_rows", columns.table(parts)):
+        cursor.execute("INSERT INTO hot BY NAME SELECT * FROM batch_rows ORDER BY gpu_key, ts_ms")
+        dirty.mark_rows(cursor, "batch_rows")
+
+
+def _insert_names(cursor: Cursor, items: Sequence[_Parsed], nodes: dict[str, int], received_ms: int) -> None:
+    rows = [
+        (
+            item.segment.name,
+            nodes[item.segment.node],
+            item.segment.first_ms,
+            item.last_ms,
+            item.rows.count,
+            received_ms,
+            ",".join(item.rows.unknown) or None,
+        )
+        for item in items
+    ]
+    columns_ = {name: [row[i] for row in rows] for i, name in enumerate(_SEGMENT.names)}
+    with cursor.table("batch_segment", pa.table(columns_, schema=_SEGMENT)):
+        cursor.execute("INSERT INTO segment BY NAME SELECT * FROM batch_segment")

@@ -1,0 +1,46 @@
+"""Bytes that no segment could be made of: kept beside the database with the reason, out of the way of the rest."""
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from store.database import Cursor
+from store.errors import DiskFull
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """What was refused: the name it came under, its bytes, and one sentence."""
+
+    name: str
+    data: bytes
+    reason: str
+
+
+def keep(cursor: Cursor, refused: Sequence[Refusal], received_ms: int) -> None:
+    """Writes each to DIR/quarantine and its reason to the table, inside the caller's transaction.
+
+    The files are on disk when this returns, so the inbox may forget them once the transaction is. Delivered twice, a
+    segment is kept once.
+    """
+    directory = cursor.database.directory / "quarantine"
+    for refusal in refused:
+        _write(directory, re.sub(r"[^A-Za-z0-9._~-]", "_", refusal.name)[:200] or "unnamed", refusal.data)
+        cursor.execute(
+            "INSERT INTO quarantine SELECT $1, $2, $3 WHERE NOT EXISTS (FROM quarantine WHERE name = $1 AND reason = $3)",
+            [refusal.name, received_ms, refusal.reason],
+        )
+
+
+def _write(directory: Path, name: str, data: bytes) -> None:
+    try:
+        directory.mkdir(mode=0o700, exist_ok=True)
+        with (directory / f".{name}.tmp").open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        (directory / f".{name}.tmp").rename(directory / f"{name}.seg")
+    except OSError as error:
+        raise DiskFull(directory, error.strerror or str(error)) from error

@@ -1,0 +1,118 @@
+"""The door for segments: a plain ASGI route. What it acknowledges is on disk."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Final
+
+import msgspec
+
+from store.errors import StoreError
+from store.inbox import Inbox
+from store.segment import SegmentError, read_head
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+PATH: Final = "/api/v1/segments"
+RETRY_AFTER_S: Final = 60
+
+_NO_TOKEN = (
+    "The token is missing or not known here; make one with `gpuledger token create` and put it into collector.token."
+)
+
+
+class _Answer(Exception):
+    """Ends a request with a status and one sentence."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+class _Gone(Exception):
+    """The client went away before its segment was whole."""
+
+
+class Receiver:
+    """ASGI app for ``POST /api/v1/segments``: one segment a request, ``{"ack": name}`` once it is on disk.
+
+    401 no good token, 400 not a whole segment, 409 synthetic data for a real store or the other way round, 413 too
+    large, 503 with Retry-After when there is no room.
+    """
+
+    def __init__(
+        self,
+        inbox: Inbox,
+        holder: Callable[[str], str | None],
+        *,
+        synthetic: bool,
+        max_bytes: int = 32 << 20,
+    ) -> None:
+        self._inbox = inbox
+        self._holder = holder
+        self._synthetic = synthetic
+        self._max_bytes = max_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            name = await self._take(scope, receive)
+        except _Answer as answer:
+            await _respond(send, answer.status, {"error": str(answer)})
+        except _Gone:
+            return
+        else:
+            await _respond(send, 200, {"ack": name})
+
+    async def _take(self, scope: Scope, receive: Receive) -> str:
+        if scope["path"] != PATH:
+            raise _Answer(404, f"There is nothing at {scope['path']}; segments go to {PATH}.")
+        if scope["method"] != "POST":
+            raise _Answer(405, f"{PATH} takes POST only.")
+        headers = {key: value.decode("latin-1") for key, value in scope["headers"]}
+        scheme, _, token = headers.get(b"authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or self._holder(token.strip()) is None:
+            raise _Answer(401, _NO_TOKEN)
+        data = await self._body(headers.get(b"content-length", ""), receive)
+        try:
+            head, _ = read_head(data)
+        except SegmentError as error:
+            raise _Answer(400, f"{error}.") from error
+        if head.synthetic != self._synthetic:
+            kind, other = ("synthetic", "real") if head.synthetic else ("real", "synthetic")
+            raise _Answer(409, f"This hub holds {other} data and takes no {kind} segments; deliver to another hub.")
+        try:
+            await asyncio.wrap_future(self._inbox.submit(data, head.name))
+        except StoreError as error:
+            raise _Answer(503, str(error)) from error
+        return head.name
+
+    async def _body(self, announced: str, receive: Receive) -> bytes:
+        if announced.isdigit() and int(announced) > self._max_bytes:
+            raise self._too_large()
+        pieces: list[bytes] = []
+        size = 0
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise _Gone
+            pieces.append(message.get("body", b""))
+            size += len(pieces[-1])
+            if size > self._max_bytes:
+                raise self._too_large()
+            if not message.get("more_body", False):
+                return b"".join(pieces)
+
+    def _too_large(self) -> _Answer:
+        return _Answer(413, f"A segment may have {self._max_bytes >> 20} MiB; let the collector close them more often.")
+
+
+async def _respond(send: Send, status: int, content: dict[str, str]) -> None:
+    body = msgspec.json.encode(content)
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    if status == 503:
+        headers.append((b"retry-after", str(RETRY_AFTER_S).encode()))
+    if status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,216 @@
+"""Hours and minutes of every GPU and run, recomputed from raw rows and allocations wherever they are marked dirty.
+
+The result depends only on the data, not on the order in which it came: a row counts from the later of its own start and
+the GPU's row before it, inside its allocation; held time comes from allocations alone; sums are integers.
+"""
+
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+
+from store.catalog import METRICS, Kind, Metric
+from store.columns import MAX_SPAN_MS
+from store.database import Cursor, Database
+from store.dirty import HOUR_MS, as_of_ms
+from store.schema import UNPLACED
+from store.settings import StateSettings
+from store.states import parked_sql, state_sql
+
+MINUTE_MS: Final = 60_000
+_STATES: Final = ("active", "low", "idle_held", "idle")
+_TIMES: Final = (
+    *("held_ms", "covered_ms", "active_ms", "low_ms", "idle_held_ms", "idle_ms", "unknown_ms", "unmeasurable_ms"),
+    *("stray_ms", "parked_ms"),
+)
+
+
+def roll_up(database: Database, limit: int = 512, settings: StateSettings | None = None) -> int:
+    """Recomputes at most ``limit`` dirty (hour, node), the newest first, in one transaction; returns how many it took.
+
+    Call it until it returns 0. Marks set anew while it worked stay.
+    """
+    with database.cursor() as cursor, cursor.transaction():
+        work = cursor.arrow(
+            "SELECT hour_ms, node_key, gen FROM dirty_hour ORDER BY hour_ms DESC, node_key LIMIT $1", [limit]
+        )
+        if not work.num_rows:
+            return 0
+        with cursor.table("work", work):
+            _recompute(cursor, settings or StateSettings())
+            cursor.execute(
+                "DELETE FROM dirty_hour USING work w WHERE dirty_hour.hour_ms = w.hour_ms "
+                "AND dirty_hour.node_key = w.node_key AND dirty_hour.gen = w.gen"
+            )
+        return work.num_rows
+
+
+class _Bounds(msgspec.Struct, frozen=True):
+    """First and end of the hours in work."""
+
+    low: int
+    high: int
+
+
+def _recompute(cursor: Cursor, settings: StateSettings) -> None:
+    bounds = cursor.one(f"SELECT min(hour_ms) AS low, max(hour_ms) + {HOUR_MS} AS high FROM work", None, _Bounds)
+    assert bounds is not None  # noqa: S101 - an aggregate always has its row
+    low, high = bounds.low, bounds.high
+    times = {"low": low, "high": high}
+    cursor.execute(
+        f"DELETE FROM gpu_minute WHERE minute_ms >= $low AND minute_ms < $high "
+        f"AND (minute_ms // {HOUR_MS} * {HOUR_MS}, node_key) IN (SELECT (hour_ms, node_key) FROM work)",
+        times,
+    )
+    cursor.execute(
+        "DELETE FROM gpu_hour WHERE hour_ms >= $low AND hour_ms < $high "
+        "AND (hour_ms, node_key) IN (SELECT (hour_ms, node_key) FROM work)",
+        times,
+    )
+    cursor.execute(_minutes_sql(settings), {**times, "as_of": as_of_ms(cursor)})
+    cursor.execute(_hours_sql(), times)
+
+
+_HELD_SQL: Final = f"""
+candidate AS (
+    SELECT * FROM allocation
+    WHERE start_ms < $high AND (end_ms IS NULL OR end_ms > $low) AND node_key IN (SELECT node_key FROM work)),
+-- An allocation ends at the latest where the next one on the same GPU begins: a run that nobody saw end (its node died)
+-- does not hold what another one holds. Shared GPUs (shards, MPS) have several holders by intent.
+following AS (
+    SELECT a.run_key, a.gpu_key, CASE WHEN NOT r.shared THEN
+        lead(a.start_ms) OVER (PARTITION BY a.gpu_key ORDER BY a.start_ms, r.job_id_raw, r.restart) END AS next_ms
+    FROM allocation a JOIN run r USING (run_key)
+    WHERE a.start_ms >= (SELECT min(start_ms) FROM candidate) AND a.start_ms < $high
+        AND a.gpu_key IN (SELECT gpu_key FROM candidate)),
+held AS MATERIALIZED (
+    SELECT c.run_key, c.gpu_key, c.node_key, c.start_ms,
+        least(coalesce(c.end_ms, $as_of), f.next_ms) AS end_ms
+    FROM candidate c JOIN following f USING (run_key, gpu_key)),
+unplaced AS (
+    SELECT r.run_key, r.start_ms, coalesce(r.end_ms, $as_of) AS end_ms, r.alloc_gpus - count(a.gpu_key) AS gpus
+    FROM run r LEFT JOIN allocation a USING (run_key)
+    WHERE r.db_index IS NOT NULL AND r.alloc_gpus > 0 AND r.start_ms < $high AND coalesce(r.end_ms, $as_of) > $low
+        AND EXISTS (FROM work WHERE node_key = {UNPLACED})
+    GROUP BY r.run_key, r.start_ms, r.end_ms, r.alloc_gpus HAVING r.alloc_gpus > count(a.gpu_key)),
+holding AS (
+    SELECT run_key, gpu_key, node_key, start_ms, end_ms, 1 AS gpus FROM held
+    UNION ALL BY NAME
+    SELECT run_key, {UNPLACED} AS gpu_key, {UNPLACED} AS node_key, start_ms, end_ms, gpus FROM unplaced),
+in_hour AS (
+    SELECT h.run_key, h.gpu_key, h.node_key, h.gpus, greatest(h.start_ms, w.hour_ms) AS start_ms,
+        least(h.end_ms, w.hour_ms + {HOUR_MS}) AS end_ms
+    FROM holding h JOIN work w USING (node_key) WHERE h.start_ms < w.hour_ms + {HOUR_MS} AND h.end_ms > w.hour_ms),
+held_minute AS (
+    SELECT minute * {MINUTE_MS} AS minute_ms, node_key, gpu_key, run_key,
+        ((least(end_ms, (minute + 1) * {MINUTE_MS}) - greatest(start_ms, minute * {MINUTE_MS})) * gpus)::BIGINT AS held_ms
+    FROM (SELECT *, unnest(range(start_ms // {MINUTE_MS}, (end_ms - 1) // {MINUTE_MS} + 1)) AS minute FROM in_hour))
+"""
+
+
+def _minutes_sql(settings: StateSettings) -> str:
+    sums = ", ".join(_rows_sql(metric) for metric in METRICS)
+    names = ", ".join(f"s.{column}" for metric in METRICS for column in _rollup_names(metric))
+    states = ", ".join(f"coalesce(s.{state}_ms, 0)" for state in _STATES)
+    measured = " + ".join(f"coalesce(s.{state}_ms, 0)" for state in _STATES)
+    metric_names = ", ".join(metric.name for metric in METRICS)
+    return f"""
+    INSERT INTO gpu_minute
+    WITH {_HELD_SQL},
+    near AS (SELECT DISTINCT unnest([hour_ms // {HOUR_MS}, hour_ms // {HOUR_MS} + 1]) AS hour, node_key FROM work),
+    near_row AS (
+        SELECT *, lag(ts_ms) OVER (PARTITION BY gpu_key ORDER BY ts_ms, span_ms DESC, util_pct, mem_used_mib, power_w)
+            AS before_ms
+        FROM samples
+        WHERE ts_ms > $low AND ts_ms <= $high + {MAX_SPAN_MS}
+            AND (node_key, (ts_ms - 1) // {HOUR_MS}) IN (SELECT (node_key, hour) FROM near)),
+    blind AS (
+        SELECT gpu_key, min(from_ms) AS from_ms, max(to_ms) AS to_ms FROM null_reason
+        WHERE metric = 'util_pct' AND reason = 'not_supported' GROUP BY gpu_key),
+    piece AS (
+        SELECT s.node_key, s.gpu_key, h.run_key, s.ts_ms, s.span_ms,
+            greatest(s.ts_ms - s.span_ms, s.before_ms, h.start_ms) AS from_ms, least(s.ts_ms, h.end_ms) AS to_ms,
+            {state_sql(settings)} AS state, {parked_sql(settings)} AS parked,
+            coalesce(s.ts_ms > b.from_ms AND s.ts_ms <= b.to_ms, false) AS blind, {metric_names}
+        FROM near_row s LEFT JOIN held h ON h.run_key = s.run_key AND h.gpu_key = s.gpu_key
+            JOIN gpu g ON g.gpu_key = s.gpu_key LEFT JOIN blind b ON b.gpu_key = s.gpu_key),
+    part AS (
+        SELECT *, greatest(from_ms, minute * {MINUTE_MS}) AS a_ms, least(to_ms, (minute + 1) * {MINUTE_MS}) AS b_ms,
+            b_ms - a_ms AS ms
+        FROM (SELECT *, unnest(range(from_ms // {MINUTE_MS}, (to_ms - 1) // {MINUTE_MS} + 1)) AS minute
+              FROM piece WHERE to_ms > from_ms)),
+    summed AS (
+        SELECT minute * {MINUTE_MS} AS minute_ms, node_key, gpu_key, run_key,
+            count(*) FILTER (ts_ms = b_ms) AS rows,
+            coalesce(sum(ms) FILTER (state <> 'unknown'), 0)::BIGINT AS covered_ms,
+            {", ".join(f"coalesce(sum(ms) FILTER (state = '{state}'), 0)::BIGINT AS {state}_ms" for state in _STATES)},
+            coalesce(sum(ms) FILTER (state = 'unknown' AND blind), 0)::BIGINT AS unmeasurable_ms,
+            coalesce(sum(ms) FILTER (state = 'idle_held' AND parked), 0)::BIGINT AS parked_ms,
+            {sums}
+        FROM part SEMI JOIN work ON work.node_key = part.node_key AND work.hour_ms // {HOUR_MS} = part.minute // 60
+        GROUP BY ALL)
+    SELECT h.minute_ms, h.node_key, h.gpu_key, h.run_key, coalesce(s.rows, 0), h.held_ms,
+        coalesce(s.covered_ms, 0), {states}, h.held_ms - ({measured}), coalesce(s.unmeasurable_ms, 0), 0,
+        coalesce(s.parked_ms, 0), {names}
+    FROM held_minute h LEFT JOIN summed s USING (minute_ms, node_key, gpu_key, run_key)
+    UNION ALL
+    SELECT s.minute_ms, s.node_key, s.gpu_key, NULL, s.rows, 0, s.covered_ms, 0, 0, 0, 0, 0, 0,
+        CASE WHEN n.slurm THEN s.active_ms + s.low_ms + s.idle_held_ms ELSE 0 END, 0, {names}
+    FROM summed s JOIN node n USING (node_key) WHERE s.run_key IS NULL"""
+
+
+def _hours_sql() -> str:
+    times = ", ".join(f"sum({column})::BIGINT" for column in _TIMES)
+    metrics = ", ".join(_again_sql(metric) for metric in METRICS)
+    return f"""
+    INSERT INTO gpu_hour
+    SELECT minute_ms // {HOUR_MS} * {HOUR_MS} AS hour_ms, node_key, gpu_key, run_key, sum(rows)::UINTEGER, {times}, {metrics}
+    FROM gpu_minute
+    WHERE minute_ms >= $low AND minute_ms < $high
+        AND (minute_ms // {HOUR_MS} * {HOUR_MS}, node_key) IN (SELECT (hour_ms, node_key) FROM work)
+    GROUP BY hour_ms, node_key, gpu_key, run_key"""
+
+
+def _rollup_names(metric: Metric) -> tuple[str, ...]:
+    match metric.kind:
+        case Kind.GAUGE:
+            return (f"{metric.name}_sum", f"{metric.name}_ms", f"{metric.name}_max")
+        case Kind.DELTA:
+            return (f"{metric.name}_sum",)
+        case Kind.COUNT:
+            return (f"{metric.name}_max",)
+        case Kind.FLAGS:
+            return (f"{metric.name}_ms", f"{metric.name}_seen")
+
+
+def _rows_sql(metric: Metric) -> str:
+    """Returns the aggregates of a metric over parts of rows."""
+    name = metric.name
+    match metric.kind:
+        case Kind.GAUGE:
+            return (
+                f"sum({name}::BIGINT * ms)::BIGINT AS {name}_sum, "
+                f"sum(ms) FILTER ({name} IS NOT NULL)::BIGINT AS {name}_ms, max({name}) AS {name}_max"
+            )
+        case Kind.DELTA:
+            # Shared by time; the floors of running shares make the parts of a row add up to it exactly.
+            share = f"({name}::BIGINT * (b_ms - (ts_ms - span_ms)) // span_ms - {name}::BIGINT * (a_ms - (ts_ms - span_ms)) // span_ms)"
+            return f"sum(CASE WHEN ms = span_ms THEN {name}::BIGINT ELSE {share} END)::BIGINT AS {name}_sum"
+        case Kind.COUNT:
+            return f"max({name}) AS {name}_max"
+        case Kind.FLAGS:
+            return f"sum(ms) FILTER ({name} <> 0)::BIGINT AS {name}_ms, bit_or({name}) AS {name}_seen"
+
+
+def _again_sql(metric: Metric) -> str:
+    """Returns the aggregates of a metric over rows of a rollup."""
+    name = metric.name
+    match metric.kind:
+        case Kind.GAUGE:
+            return f"sum({name}_sum)::BIGINT, sum({name}_ms)::BIGINT, max({name}_max)"
+        case Kind.DELTA:
+            return f"sum({name}_sum)::BIGINT"
+        case Kind.COUNT:
+            return f"max({name}_max)"
+        case Kind.FLAGS:
+            return f"sum({name}_ms)::BIGINT, bit_or({name}_seen)"
