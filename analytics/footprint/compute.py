@@ -21,12 +21,26 @@ _DUE: Final = """
 SELECT dirty_run.run_key, gen, coalesce(counted.rows, 0) AS rows
 FROM dirty_run JOIN run USING (run_key)
 LEFT JOIN footprint_run USING (run_key)
-LEFT JOIN (SELECT run_key, count(*) AS rows FROM hot WHERE run_key IN (SELECT run_key FROM dirty_run) GROUP BY run_key)
-    AS counted USING (run_key)
+LEFT JOIN (SELECT run_key, count(*) AS rows FROM samples WHERE run_key IN (SELECT run_key FROM dirty_run)
+           GROUP BY run_key) AS counted USING (run_key)
 WHERE run.end_ms IS NOT NULL OR footprint_run.run_key IS NULL
    OR footprint_run.end_ms <= $data_to_ms - $refresh_ms
    OR run_key IN (SELECT finding.run_key FROM finding WHERE closed_ms IS NULL)
 ORDER BY run_key"""
+
+# A run that nobody saw end does not hold what the next one holds; shared GPUs have several holders by intent. The
+# hour rollup cuts allocations in the same way. What was counted and never seen (gpu_key 0) has no footprint of its own.
+_HOLDS: Final = """
+CREATE OR REPLACE TEMP TABLE hold AS
+WITH following AS (
+    SELECT run_key, gpu_key, CASE WHEN NOT shared THEN
+           lead(allocation.start_ms) OVER (PARTITION BY gpu_key ORDER BY allocation.start_ms, job_id_raw, restart)
+           END AS next_ms
+    FROM allocation JOIN run USING (run_key)
+    WHERE gpu_key IN (SELECT gpu_key FROM allocation JOIN chunk USING (run_key)))
+SELECT run_key, gpu_key, node_key, allocation.start_ms, finished,
+       greatest(allocation.start_ms, least(coalesce(allocation.end_ms, chunk.end_ms), next_ms)) AS end_ms
+FROM allocation JOIN chunk USING (run_key) JOIN following USING (run_key, gpu_key) WHERE gpu_key <> 0"""
 
 # An open run lasts until the data's end; accounting may name an end that lies beyond it for a run just finished.
 _CHUNK: Final = """
@@ -86,6 +100,7 @@ def _chunks(due: list[_Due], rows_at_once: int) -> Iterator[list[_Due]]:
 def _renew(cur: Cursor, chunk: list[_Due], data_to_ms: int, settings: FootprintSettings, states: StateSettings) -> None:
     gap_ms = round(settings.gap_s * 1000)
     cur.execute(_CHUNK, {"data_to_ms": data_to_ms, "run_keys": [each.run_key for each in chunk]})
+    cur.execute(_HOLDS)
     cur.execute(make_pieces(states, settings.energy_limit_ratio))
     blips = {"blip_ms": round(settings.blip_s * 1000), "alone_ms": round(settings.blip_alone_s * 1000)}
     cur.execute(MAKE_BLOCKS, {"gap_ms": gap_ms, **blips})

@@ -19,14 +19,10 @@ WITH edges AS (
     FROM piece WHERE kind > 0
     UNION ALL
     SELECT run_key, gpu_key, max(to_ms), NULL, NULL, NULL FROM piece WHERE kind > 0 GROUP BY run_key, gpu_key),
-held AS (
-    SELECT run_key, gpu_key, allocation.start_ms, CASE WHEN finished THEN coalesce(allocation.end_ms, chunk.end_ms) END
-           AS end_ms
-    FROM allocation JOIN chunk USING (run_key) WHERE gpu_key <> 0),
 gaps AS (
-    SELECT run_key, gpu_key, coalesce(edges.from_ms, held.start_ms) AS from_ms,
-           coalesce(edges.to_ms, held.end_ms) AS to_ms, row_to_ms, energy_mj
-    FROM held LEFT JOIN edges USING (run_key, gpu_key)),
+    SELECT run_key, gpu_key, coalesce(edges.from_ms, hold.start_ms) AS from_ms,
+           coalesce(edges.to_ms, CASE WHEN finished THEN hold.end_ms END) AS to_ms, row_to_ms, energy_mj
+    FROM hold LEFT JOIN edges USING (run_key, gpu_key)),
 idle_power AS (
     SELECT run_key, gpu_key, sum(power_w::BIGINT * ms)::BIGINT / POWER_SCALE / sum(ms)::BIGINT AS watts
     FROM piece WHERE kind = 1 AND power_w IS NOT NULL GROUP BY run_key, gpu_key),

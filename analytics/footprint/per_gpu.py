@@ -48,17 +48,13 @@ FROM piece GROUP BY run_key, gpu_key"""  # noqa: S608 - fragments of our own
 # A GPU that Slurm counts and no node showed has no row here: what was not seen has no figures.
 WRITE_GPUS: Final = f"""
 INSERT INTO footprint_gpu BY NAME
-WITH held AS (
-    SELECT allocation.run_key, allocation.gpu_key, allocation.node_key, allocation.start_ms, chunk.finished,
-           greatest(allocation.start_ms, coalesce(allocation.end_ms, chunk.end_ms)) AS end_ms
-    FROM allocation JOIN chunk USING (run_key) WHERE allocation.gpu_key <> 0)
-SELECT held.run_key, held.gpu_key, held.node_key, held.start_ms, held.end_ms,
-       held.end_ms - held.start_ms AS held_ms,
+SELECT hold.run_key, hold.gpu_key, hold.node_key, hold.start_ms, hold.end_ms,
+       hold.end_ms - hold.start_ms AS held_ms,
        coalesce(rows, 0) AS rows, coalesce(readings, 0) AS readings, coalesce(covered_ms, 0) AS covered_ms,
        coalesce(watched_ms, 0) AS watched_ms, coalesce(longest_gap_ms, 0) AS longest_gap_ms, gaps_closed,
        coalesce(active_ms, 0) AS active_ms, coalesce(low_ms, 0) AS low_ms,
        coalesce(idle_held_ms, 0) AS idle_held_ms, coalesce(idle_ms, 0) AS idle_ms,
-       held.end_ms - held.start_ms - coalesce(covered_ms, 0) AS unknown_ms,
+       hold.end_ms - hold.start_ms - coalesce(covered_ms, 0) AS unknown_ms,
        coalesce(parked_ms, 0) AS parked_ms, coalesce(busy_ms, 0) AS busy_ms,
        util_mean_pct, util_quantiles[1] / {UTILIZATION_SCALE:d}.0 AS util_p50_pct,
        util_quantiles[2] / {UTILIZATION_SCALE:d}.0 AS util_p95_pct, util_max_pct, sm_mean_pct, sm_p95_pct,
@@ -66,11 +62,11 @@ SELECT held.run_key, held.gpu_key, held.node_key, held.start_ms, held.end_ms,
        energy_j, CASE WHEN energy_j IS NOT NULL THEN energy_estimated OR gpu.slices < gpu.slices_of END
            AS energy_estimated,
        -- without any reading nothing is known of idleness; with readings and no such stretch it is zero
-       CASE WHEN rows > 0 THEN greatest(0, coalesce(leading_to_ms - held.start_ms, 0)) END AS leading_idle_ms,
-       CASE WHEN rows > 0 AND finished THEN greatest(0, coalesce(held.end_ms - trailing_from_ms, 0)) END
+       CASE WHEN rows > 0 THEN greatest(0, coalesce(leading_to_ms - hold.start_ms, 0)) END AS leading_idle_ms,
+       CASE WHEN rows > 0 AND finished THEN greatest(0, coalesce(hold.end_ms - trailing_from_ms, 0)) END
            AS trailing_idle_ms,
        longest_idle_ms, idle_stretches, first_active_ms, last_active_ms, throttled_ms
-FROM held JOIN gpu ON gpu.gpu_key = held.gpu_key
-LEFT JOIN figure ON figure.run_key = held.run_key AND figure.gpu_key = held.gpu_key
-LEFT JOIN stretch ON stretch.run_key = held.run_key AND stretch.gpu_key = held.gpu_key
-LEFT JOIN gap ON gap.run_key = held.run_key AND gap.gpu_key = held.gpu_key"""  # noqa: S608 - fragments of our own
+FROM hold JOIN gpu ON gpu.gpu_key = hold.gpu_key
+LEFT JOIN figure ON figure.run_key = hold.run_key AND figure.gpu_key = hold.gpu_key
+LEFT JOIN stretch ON stretch.run_key = hold.run_key AND stretch.gpu_key = hold.gpu_key
+LEFT JOIN gap ON gap.run_key = hold.run_key AND gap.gpu_key = hold.gpu_key"""  # noqa: S608 - fragments of our own

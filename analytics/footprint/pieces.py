@@ -19,7 +19,7 @@ BRAKES: Final = 0x8 | 0x20 | 0x40 | 0x80
 
 
 def make_pieces(states: StateSettings, energy_limit_ratio: float) -> str:
-    """Returns the statement that makes ``piece`` from the rows of the runs in temp table ``chunk``.
+    """Returns the statement that makes ``piece`` from the rows of the GPUs in temp table ``hold``.
 
     ``kind`` is 2 at >= 1 % (busy), 1 below (idle), 0 unknown; ``busy_ms`` is the part of a busy piece in which the
     driver's readings were at 1 % or more, all of it where the row does not say.
@@ -28,15 +28,13 @@ def make_pieces(states: StateSettings, energy_limit_ratio: float) -> str:
     return f"""
     CREATE OR REPLACE TEMP TABLE piece AS
     WITH clipped AS (
-        SELECT hot.*, gpu.mem_total_mib, gpu.power_limit_w,
-               coalesce(lag(ts_ms) OVER (PARTITION BY hot.run_key, hot.gpu_key ORDER BY ts_ms), ts_ms - span_ms)
-                   AS before_ms,
-               greatest(ts_ms - span_ms, allocation.start_ms, before_ms) AS from_ms,
-               least(ts_ms, coalesce(allocation.end_ms, chunk.end_ms)) AS to_ms
-        FROM hot
-        JOIN chunk USING (run_key)
-        JOIN allocation ON allocation.run_key = hot.run_key AND allocation.gpu_key = hot.gpu_key
-        JOIN gpu ON gpu.gpu_key = hot.gpu_key),
+        SELECT samples.*, gpu.mem_total_mib, gpu.power_limit_w,
+               coalesce(lag(ts_ms) OVER (PARTITION BY samples.run_key, samples.gpu_key
+                                         ORDER BY ts_ms, span_ms DESC, util_pct, mem_used_mib, power_w),
+                        ts_ms - span_ms) AS before_ms,
+               greatest(ts_ms - span_ms, hold.start_ms, before_ms) AS from_ms, least(ts_ms, hold.end_ms) AS to_ms
+        FROM samples JOIN hold ON hold.run_key = samples.run_key AND hold.gpu_key = samples.gpu_key
+        JOIN gpu ON gpu.gpu_key = samples.gpu_key),
     judged AS (
         SELECT *, (to_ms - from_ms)::INTEGER AS ms, {state_sql(states)} AS state, {UTILIZATION_SQL} AS util,
                -- after a gap the row carries the energy of the gap too
