@@ -71,7 +71,7 @@ def _compile(sources: list[Path], header: Path, library: Path) -> None:
     objects = []
     for source in (s for s in sources if s.suffix == ".c"):
         objects.append(BUILD_FOLDER / f"{source.stem}.o")
-        _gcc(header, "-c", str(source), "-o", str(objects[-1]))
+        _gcc(header, "-fvisibility=hidden", "-c", str(source), "-o", str(objects[-1]))
     symbols = subprocess.run(["nm", "--defined-only", *map(str, objects)], capture_output=True, text=True, check=True)
     modelled = set(re.findall(r" T (nvml\w+)", symbols.stdout))
     declared = set(_DECLARATION.findall(header.read_text(encoding="utf-8", errors="replace")))
