@@ -162,7 +162,7 @@ def _device(settings: DemoSettings, node: str, model: GpuModel, index: int) -> D
         uuid=f"GPU-{uuid.UUID(bytes=digest[:16])}",
         index=index,
         minor=index,
-        pci_bus_id=f"00000000:{0x18 + 0x15 * index:02X}:00.0",
+        pci_bus_id=f"00000000:{0x18 + 0x0E * index:02X}:00.0",
         model=model.name,
         mem_total_mib=model.mem_total_mib,
         baseline_mib=BASELINE_MIB,

@@ -14,7 +14,8 @@ from gpuledger.demo.truth import write_truth
 from gpuledger.demo.world import World
 from store.segment import encode
 
-Push = Callable[[list[bytes]], None]
+Batch = list[tuple[str, bytes]]  # name and bytes of each segment, as the inbox takes them
+Push = Callable[[Batch], None]
 Clock = Callable[[], int]  # epoch milliseconds
 
 MINUTE_S = 60
@@ -88,7 +89,7 @@ def feed(push: Push, settings: DemoSettings, directory: Path, clock: Clock, stop
 
 
 def _forward(push: Push, world: World, progress: Progress, to_s: int) -> Progress:
-    push([encode(segment) for segment in segments(world, progress.to_s, to_s, started_since_s=progress.to_s)])
+    push([(segment.name, encode(segment)) for segment in segments(world, progress.to_s, to_s, progress.to_s)])
     return msgspec.structs.replace(progress, to_s=to_s)
 
 
@@ -96,5 +97,5 @@ def _backward(push: Push, world: World, progress: Progress) -> Progress:
     """The first batch of all also tells of the runs that are running."""
     from_s = newest_day(progress.start_s, progress.from_s)
     everything = 0 if progress.from_s == progress.to_s else None
-    push([encode(segment) for segment in segments(world, from_s, progress.from_s, started_since_s=everything)])
+    push([(segment.name, encode(segment)) for segment in segments(world, from_s, progress.from_s, everything)])
     return msgspec.structs.replace(progress, from_s=from_s)

@@ -133,7 +133,7 @@ def _columns(model: GpuModel, raw: dict[str, Floats]) -> dict[str, Column]:
     slowed = 1 - 0.06 * capped * (1 + 0.3 * raw["drift"]) - 0.22 * hot
     natural: dict[str, Floats] = {
         "util_pct": 100 * busy,
-        "util_max_pct": np.where(some, np.clip(100 * when_awake * (1.12 + 0.2 * spark), 1, 100), 0),
+        "util_max_pct": np.where(some, np.clip(np.ceil(100 * when_awake * (1.12 + 0.11 * spark)), 1, 100), 0),
         "util_readings": seconds * (1 + 5 * raw["awake"]),  # about 6 a second, one a second while the buffer is dry
         "util_below1_ratio": np.clip(1 - raw["awake"], 0, 1),
         "util_watched_ms": seconds * 1000,

@@ -9,6 +9,7 @@ from gpuledger.demo.scheduling import Run
 from gpuledger.demo.world import World
 
 TRUTH = "truth.jsonl"
+AT_ONCE_S = 600.0  # a run that failed within this was a try, whatever it would have become
 
 
 class Truth(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,6 +52,7 @@ def _truth(world: World, run: Run, as_of_s: int) -> Truth:
     held_s = min(run.end_s, as_of_s) - run.start_s
     seen = [activity.lasting(held_s) for activity in world.activities(run)]
     course, request = run.fate.course, run.request
+    label = _label(run, held_s, failed=ended and run.state in ("FAILED", "OUT_OF_MEMORY"))
     return Truth(
         db_index=run.db_index,
         job_id=request.job_id,
@@ -59,8 +61,8 @@ def _truth(world: World, run: Run, as_of_s: int) -> Truth:
         user=request.family.user,
         name=request.name,
         partition=request.family.partition,
-        label=course.label,
-        rule=RULE[course.label],
+        label=label,
+        rule=RULE[label],
         state=run.state if ended else "RUNNING",
         gpus=len(run.places),
         gpus_used=sum(activity.used for activity in seen),
@@ -72,3 +74,12 @@ def _truth(world: World, run: Run, as_of_s: int) -> Truth:
         held_gpu_s=float(held_s * len(run.places)),
         idle_gpu_s=sum(activity.idle_s for activity in seen),
     )
+
+
+def _label(run: Run, held_s: float, *, failed: bool) -> Label:
+    """What came to pass: a run that ended before its work did never slept after it."""
+    if failed and held_s < AT_ONCE_S:
+        return Label.SHORT
+    course = run.fate.course
+    at_work = held_s <= course.setup_s + course.work_s
+    return run.request.family.does.label if at_work else course.label

@@ -54,9 +54,9 @@ H100_JOBS: Final = (
         when="any", does=Stepping(compute_s=0.8, host_s=0.12, fill=0.5, tensor=0.3, dram=0.5, memory_ratio=0.6),
     ),
     Family(
-        name="moe-ablation-{n}", user="kbauer", partition="h100", gpus=8, limit_s=18 * HOUR_S, per_day=0.62,
+        name="moe-ablation-{n}", user="kbauer", partition="h100", gpus=8, limit_s=18 * HOUR_S, per_day=0.8,
         work_s=7 * HOUR_S, cores_per_gpu=12, fails=0.15,
-        does=Stepping(compute_s=0.6, exchange_s=0.3, fill=0.7, tensor=0.4, memory_ratio=0.9, jitter=0.02, stuck=0.25,
+        does=Stepping(compute_s=0.6, exchange_s=0.3, fill=0.7, tensor=0.4, memory_ratio=0.9, jitter=0.02, stuck=0.4,
                       load_model_s=150),
     ),
     Family(
@@ -82,7 +82,7 @@ A100_JOBS: Final = (
         name="downscale-era5", user="ehalvorsen", partition="a100", gpus=4, limit_s=18 * HOUR_S, per_day=3.3,
         work_s=8 * HOUR_S,
         does=Stepping(compute_s=0.42, load_s=0.66, host_s=0.02, exchange_s=0.03, fill=0.6, tensor=0.2, memory_ratio=0.7,
-                      jitter=0.18, cpu_ratio=0.8, stage_s=6 * MINUTE_S, label=Label.BURSTY),
+                      jitter=0.18, cpu_ratio=0.8, stage_s=5 * MINUTE_S, label=Label.BURSTY),
     ),
     Family(
         name="postproc_cmip", user="nweber", partition="a100", gpus=2, limit_s=20 * HOUR_S, per_day=5.6,
@@ -128,7 +128,7 @@ A100_JOBS: Final = (
     Family(
         name="fold-batch-{n}", user="ychoi", partition="a100", limit_s=6 * HOUR_S, per_day=16, work_s=100 * MINUTE_S,
         when="any", does=Stepping(compute_s=2.2, host_s=0.4, fill=0.5, tensor=0.2, memory_ratio=0.75,
-                                  stage_s=7 * MINUTE_S, label=Label.STAGED),
+                                  stage_s=4.5 * MINUTE_S, label=Label.STAGED),
     ),
     # Waits for a worker that died, until the limit ends it.
     Family(

@@ -36,6 +36,10 @@ class Mechanism(Protocol):
     """How a kind of program uses cores and GPUs."""
 
     @property
+    def label(self) -> Label:
+        """What a run of this kind is when nothing goes wrong."""
+
+    @property
     def cpu_ratio(self) -> float:
         """Mean share of its allocated cores that the program keeps busy."""
 

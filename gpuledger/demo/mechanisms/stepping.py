@@ -13,7 +13,7 @@ from gpuledger.demo.noise import lognormal
 
 READING_S = 1 / 6  # one driver reading of the utilization buffer covers about this long
 SPIN_FILL = 0.05  # collectives wait in a kernel of a few blocks: the GPU counts as used, few SMs are
-SPREAD = 0.35  # log-normal spread of set-up and after times
+SPREAD = 0.25  # log-normal spread of set-up and after times
 
 
 class Stops(msgspec.Struct, frozen=True, kw_only=True):

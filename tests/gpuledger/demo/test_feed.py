@@ -26,7 +26,7 @@ class _Hub:
         return self.now_s * 1000
 
     def push(self, batch):
-        self.batches.append([decode(data) for data in batch])
+        self.batches.append([decode(data) for _, data in batch])
 
     def fed(self, directory, **how):
         feed(self.push, SETTINGS, directory, self.clock, self.stop, **how)
@@ -101,4 +101,5 @@ def test_the_running_are_told_once(tmp_path):
 def test_heads_name_the_boot_of_the_seed(tmp_path):
     seen = []
     feed(seen.extend, SETTINGS, tmp_path, lambda: NOW_S * 1000, Event(), live=False)
-    assert {read_head(data)[0].boot_id for data in seen} == {"demo1"}
+    assert {read_head(data)[0].boot_id for _, data in seen} == {"demo1"}
+    assert all(read_head(data)[0].name == name for name, data in seen)
