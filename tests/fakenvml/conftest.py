@@ -17,6 +17,10 @@ def nvml(fake_nvml: Fake) -> Fake:
 
 
 @pytest.fixture
-def gpu(nvml: Fake) -> Callable[[int], Any]:
-    """Return the handle of a GPU by index."""
-    return lambda index=0: pynvml.nvmlDeviceGetHandleByIndex(index)
+def gpu(nvml: Fake) -> Callable[..., Any]:
+    """Return what finds the handle of a GPU by its index, the first one by default."""
+
+    def handle(index: int = 0) -> Any:
+        return pynvml.nvmlDeviceGetHandleByIndex(index)
+
+    return handle

@@ -37,8 +37,8 @@ API nvmlDeviceGetSerial(nvmlDevice_t d, char *o, unsigned n)
     return leave(e > 0 ? (nvmlReturn_t)e : copy_text(o, n, b));
 }
 
-#define STRF(fn, key)                             \
-    API fn(nvmlDevice_t d, char *o, unsigned n)   \
+#define STRF(fn, key)                               \
+    API fn(nvmlDevice_t d, char *o, unsigned n)     \
     {                                               \
         ENTER(d, 0);                                \
         return leave(gpu_string(c.gpu, key, o, n)); \

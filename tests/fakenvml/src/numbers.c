@@ -1,16 +1,16 @@
 /* Calls that return one key, or two, of the GPU. */
 #include "fakenvml.h"
 
-#define NUM(fn, T, key, fl)        \
-    API fn(nvmlDevice_t d, T *o)   \
-    {                              \
-        ENTER(d, fl);              \
-        NEED(o);                   \
-        u64 u;                     \
+#define NUM(fn, T, key, fl)          \
+    API fn(nvmlDevice_t d, T *o)     \
+    {                                \
+        ENTER(d, fl);                \
+        NEED(o);                     \
+        u64 u;                       \
         r = gpu_u64(c.gpu, key, &u); \
-        if (!r)                    \
-            *o = (T)u;             \
-        return leave(r);           \
+        if (!r)                      \
+            *o = (T)u;               \
+        return leave(r);             \
     }
 
 NUM(nvmlDeviceGetMinorNumber, unsigned, "minor", 0)
@@ -52,17 +52,17 @@ NUM(nvmlDeviceGetSupportedEventTypes, unsigned long long, "event_types", 0)
 NUM(nvmlDeviceGetRetiredPagesPendingStatus, nvmlEnableState_t, "retired_pending", 0)
 NUM(nvmlDeviceGetMaxMigDeviceCount, unsigned, "mig_max", 0)
 
-#define TWO(fn, T, k1, k2, fl)                                        \
-    API fn(nvmlDevice_t d, T *a, T *b)                                \
-    {                                                                 \
-        ENTER(d, fl);                                                 \
-        NEED(a && b);                                                 \
-        u64 x, y;                                                     \
+#define TWO(fn, T, k1, k2, fl)                                            \
+    API fn(nvmlDevice_t d, T *a, T *b)                                    \
+    {                                                                     \
+        ENTER(d, fl);                                                     \
+        NEED(a && b);                                                     \
+        u64 x, y;                                                         \
         if ((r = gpu_u64(c.gpu, k1, &x)) || (r = gpu_u64(c.gpu, k2, &y))) \
-            return leave(r);                                          \
-        *a = (T)x;                                                    \
-        *b = (T)y;                                                    \
-        return leave(0);                                              \
+            return leave(r);                                              \
+        *a = (T)x;                                                        \
+        *b = (T)y;                                                        \
+        return leave(0);                                                  \
     }
 
 TWO(nvmlDeviceGetEncoderUtilization, unsigned, "util_enc", "util_period_us", NOT_IN_MIG_MODE)
