@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
-from analytics.model import HOUR_MS, Filter, Provenance, Viewer, Window
+from analytics.model import HOUR_MS, MINUTE_MS, Filter, Provenance, Viewer, Window
 from analytics.queries.pieces import UNITS_PER_GPU_H, WEIGHT
 from analytics.queries.scope import Condition, Params, fill, of_runs_on_places, visible
 from analytics.queries.site import data_to
@@ -114,24 +114,38 @@ _UNJUDGED: Final = """
 
 _MEETS: Final = "r.start_ms < $end AND (r.end_ms IS NULL OR r.end_ms > $start)"
 
-# recent_idle_ms is how long every GPU of the run has been idle up to its newest row (definitions, idle_now).
+# A footprint says how long every GPU of a running run had been idle at its newest row (definitions, idle_now); the
+# minutes since then confirm it, or the run is not listed.
 _IDLE_NOW: Final = """
+    WITH candidate AS (
+        SELECT p.run_key, p.recent_idle_ms, p.last_row_ms, p.gpus
+        FROM footprint_run p JOIN run r ON r.run_key = p.run_key
+        WHERE r.end_ms IS NULL AND NOT p.finished AND p.recent_idle_ms > 0 AND p.last_row_ms >= $oldest AND {where}),
+    since AS (
+        SELECT m.run_key, max(m.minute_ms) + 60000 AS to_ms, sum(m.active_ms + m.low_ms) AS busy_ms
+        FROM gpu_minute m JOIN candidate c ON c.run_key = m.run_key
+        WHERE m.minute_ms >= $oldest AND m.minute_ms >= c.last_row_ms AND m.covered_ms > 0 GROUP BY m.run_key),
+    idle AS (
+        SELECT c.run_key, c.gpus, greatest(c.last_row_ms, coalesce(s.to_ms, 0)) AS to_ms,
+            c.recent_idle_ms + greatest(0, coalesce(least(s.to_ms, $data_to) - c.last_row_ms, 0)) AS idle_ms
+        FROM candidate c LEFT JOIN since s ON s.run_key = c.run_key WHERE coalesce(s.busy_ms, 0) = 0)
     SELECT r.run_key, r.job_id, r.cluster, r.kind, r.name, r.user_name AS "user", r.account, r."partition",
-        coalesce(r.alloc_gpus, p.gpus) AS gpus, p.recent_idle_ms AS idle_ms,
-        p.recent_idle_ms * coalesce((
+        coalesce(r.alloc_gpus, i.gpus) AS gpus, i.idle_ms,
+        i.idle_ms * coalesce((
             SELECT CAST(sum({weight}) AS BIGINT) FROM allocation a LEFT JOIN gpu g ON g.gpu_key = a.gpu_key
             WHERE a.run_key = r.run_key AND a.end_ms IS NULL), 0) / {units} AS idle_gpu_h,
         (SELECT min(f.finding_id) FROM finding f WHERE f.run_key = r.run_key AND f.closed_ms IS NULL
             AND f.rule IN ('idle_now', 'interactive_idle')) AS finding_id
-    FROM footprint_run p JOIN run r ON r.run_key = p.run_key
-    WHERE r.end_ms IS NULL AND NOT p.finished AND p.recent_idle_ms >= $least AND p.last_row_ms >= $fresh AND {where}
-    ORDER BY idle_gpu_h DESC, r.run_key LIMIT $limit"""
+    FROM idle i JOIN run r ON r.run_key = i.run_key
+    WHERE i.idle_ms >= $least AND i.to_ms >= $fresh ORDER BY idle_gpu_h DESC, r.run_key LIMIT $limit"""
 
 IDLE_NOW_MS: Final = HOUR_MS
 """A run counts as idle now from this long on, as the rule of that name has it by default."""
 
-FRESH_MS: Final = 2 * HOUR_MS
-"""Running runs get a footprint every hour: one older than this says nothing about now."""
+FRESH_MS: Final = 5 * MINUTE_MS
+"""A run whose newest reading is older than this is not called idle now."""
+
+_FOOTPRINT_AGE_MS: Final = 6 * HOUR_MS  # running runs get a footprint every hour; older ones are not built upon
 
 
 def _where(viewer: Viewer, window: Window, where: Filter, *, open_only: bool) -> Condition:
@@ -220,10 +234,10 @@ def _unjudged(cur: Cursor, condition: Condition) -> list[UnjudgedRow]:
 def idle_now(cur: Cursor, viewer: Viewer, where: Filter, limit: int = 10) -> list[IdleNow]:
     """Returns running runs that are idle now, most idle GPU-hours since the last activity first."""
     condition = visible(viewer) & of_runs_on_places(where)
-    fresh = (data_to(cur) or 0) - FRESH_MS
-    params = condition.params | {"least": IDLE_NOW_MS, "fresh": fresh, "limit": limit}
+    to_ms = data_to(cur) or 0
+    times = {"data_to": to_ms, "fresh": to_ms - FRESH_MS, "oldest": to_ms - _FOOTPRINT_AGE_MS}
     statement = fill(_IDLE_NOW, weight=WEIGHT, units=str(UNITS_PER_GPU_H), where=condition.sql)
-    return cur.rows(statement, params, IdleNow)
+    return cur.rows(statement, condition.params | times | {"least": IDLE_NOW_MS, "limit": limit}, IdleNow)
 
 
 def _finding(*values: Any) -> FindingRow:

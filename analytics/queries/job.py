@@ -1,60 +1,33 @@
 """One run in full: what it asked for, what each GPU did, what was found, and what its family did before."""
 
-import msgspec
+from typing import Final
 
-from analytics.model import Viewer
+import msgspec
+from ClusterShell.NodeSet import NodeSet, NodeSetParseError
+
+from analytics.model import HOUR_MS, Filter, Viewer, Window
+from analytics.queries import events, findings, recommendations
+from analytics.queries.events import EventRow
+from analytics.queries.figures import Sums, figures
 from analytics.queries.findings import FindingRow, UnjudgedRow
+from analytics.queries.job_gpus import GpuUse, gpus_of_run
+from analytics.queries.pieces import FIGURES, UNITS_PER_GPU_H, floor, pieces
 from analytics.queries.recommendations import RecommendationRow
-from analytics.queries.strips import StripPart
+from analytics.queries.resolve import newest, resolve
+from analytics.queries.runs import per_run
+from analytics.queries.scope import Condition, fill, visible
+from analytics.queries.site import data_to
+from analytics.queries.strips import StripPart, strips
 from store.database import Cursor
 
+__all__ = ["EarlierRun", "EventRow", "GpuUse", "JobDetail", "job", "newest", "resolve"]
 
-class GpuUse(msgspec.Struct, frozen=True, kw_only=True):
-    """One GPU of a run over its life. ``gpu`` is ``node:index``; figures are None until the first footprint."""
-
-    gpu_key: int
-    gpu: str
-    uuid: str | None
-    node: str | None
-    model: str | None
-    source: str
-    start_ms: int
-    end_ms: int | None
-    held_ms: int
-    active_ms: int
-    low_ms: int
-    idle_held_ms: int
-    idle_ms: int
-    unknown_ms: int
-    coverage: float | None
-    util_mean_pct: float | None
-    util_p95_pct: float | None
-    util_max_pct: float | None
-    sm_mean_pct: float | None
-    mem_max_mib: float | None
-    mem_total_mib: int | None
-    power_mean_w: float | None
-    power_limit_w: float | None
-    energy_kwh: float | None
-    energy_estimated: bool | None
-    leading_idle_ms: int | None
-    trailing_idle_ms: int | None
-    longest_idle_ms: int | None
-    throttled_ms: int | None
-
-
-class EventRow(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that happened on the run's nodes during its life."""
-
-    ts_ms: int
-    node: str
-    gpu: str | None
-    kind: str
-    detail: str
+AROUND_MS: Final = 5 * 60_000
+"""Events up to this long before and after a run are shown with it."""
 
 
 class EarlierRun(msgspec.Struct, frozen=True, kw_only=True):
-    """Another run of the same family, newest first."""
+    """Another run of the same family that began before."""
 
     run_key: int
     job_id: str
@@ -132,16 +105,134 @@ class JobDetail(msgspec.Struct, frozen=True, kw_only=True):
     strip: list[StripPart]
 
 
-def resolve(cur: Cursor, viewer: Viewer, text: str) -> list[int]:
-    """Returns the run keys that people mean by 123, 123_4, 123+1, cluster:123 or s-...; newest first."""
-    raise NotImplementedError
+class _Run(msgspec.Struct, frozen=True, kw_only=True):
+    run_key: int
+    job_id: str
+    job_id_raw: str
+    cluster: str
+    kind: str
+    restart: int
+    name: str | None
+    user: str | None
+    account: str | None
+    partition: str | None
+    qos: str | None
+    state: str
+    exit_code: str | None
+    interactive: bool | None
+    shared: bool
+    submit_ms: int | None
+    start_ms: int
+    end_ms: int | None
+    suspended_ms: int | None
+    timelimit_ms: int | None
+    timelimit_unlimited: bool
+    node_list: str | None
+    requested_gpus: int | None
+    allocated_gpus: int | None
+    alloc_cpus: int | None
+    requested_mem_mib: int | None
+    max_rss_mib: int | None
+    work_dir: str | None
+    accounted_ms: int | None
+    active_gpus: int | None
+    cpu_efficiency: float | None
+    leading_idle_ms: int | None
+    trailing_idle_ms: int | None
+    family: str | None
 
 
-def newest(cur: Cursor, viewer: Viewer, user: str) -> int | None:
-    """Returns the run key of a person's newest run."""
-    raise NotImplementedError
+_RUN: Final = """
+    SELECT r.run_key, r.job_id, r.job_id_raw, r.cluster, r.kind, r.restart, r.name, r.user_name AS "user", r.account,
+        r."partition", r.qos, r.state, r.exit_code, r.interactive, r.shared, r.submit_ms, r.start_ms, r.end_ms,
+        r.suspended_ms, r.timelimit_ms, r.timelimit_unlimited, r.node_list, r.req_gpus AS requested_gpus,
+        r.alloc_gpus AS allocated_gpus, r.alloc_cpus, r.req_mem_mib AS requested_mem_mib, r.max_rss_mib, r.work_dir,
+        CASE WHEN r.db_index IS NOT NULL THEN coalesce(r.elapsed_ms, r.end_ms - r.start_ms) END AS accounted_ms,
+        p.gpus_active AS active_gpus, p.cpu_efficiency, p.leading_idle_ms, p.trailing_idle_ms, p.family
+    FROM run r LEFT JOIN footprint_run p ON p.run_key = r.run_key WHERE {where}"""
+
+_TOTAL: Final = "SELECT {figures} FROM ({piece})"
+
+_MEANS: Final = "SELECT sm_mean_pct, mem_max_ratio, power_mean_ratio FROM ({runs})"
+
+_FAMILY: Final = """
+    SELECT r.run_key, r.start_ms FROM footprint_run p JOIN run r ON r.run_key = p.run_key
+    WHERE p.family = $family AND r.start_ms < $before AND {where}
+    ORDER BY r.start_ms DESC, r.run_key DESC LIMIT $limit"""
+
+_EARLIER: Final = """
+    SELECT r.run_key, r.job_id, r.state, r.start_ms, r.end_ms, coalesce(r.alloc_gpus, h.seen_gpus) AS gpus,
+        f.gpus_active, h.held / {units} AS gpu_h, h.idle / {units} AS idle_gpu_h, h.util_mean_pct
+    FROM ({runs}) AS h JOIN run r ON r.run_key = h.run_key JOIN footprint_run f ON f.run_key = h.run_key
+    ORDER BY r.start_ms DESC, r.run_key DESC"""
 
 
 def job(cur: Cursor, viewer: Viewer, run_key: int) -> JobDetail | None:
     """Returns a run in full, or None where there is none that the viewer may see."""
-    raise NotImplementedError
+    where = visible(viewer) & Condition("r.run_key = $run", {"run": run_key})
+    run = cur.one(fill(_RUN, where=where.sql), where.params, _Run)
+    if run is None:
+        return None
+    to_ms = data_to(cur)
+    end_ms = run.end_ms if run.end_ms is not None else max(run.start_ms, to_ms or 0)
+    life = Window(start_ms=floor(run.start_ms, HOUR_MS), end_ms=-floor(-end_ms, HOUR_MS))
+    also = Condition("h.run_key = $run", {"run": run_key})
+    piece = pieces(viewer, life, Filter(), also=also)
+    sums = figures(cur.rows(fill(_TOTAL, figures=FIGURES, piece=piece.sql), piece.params, Sums)[0])
+    runs = per_run(viewer, life, Filter(), also)
+    means = cur.tuples(fill(_MEANS, runs=runs.sql), runs.params) or [(None, None, None)]
+    gpus = gpus_of_run(cur, run_key, run.start_ms, run.end_ms, end_ms, run.allocated_gpus)
+    placed = [gpu for gpu in gpus if gpu.node is not None]
+    known = msgspec.structs.asdict(run)
+    node_list, accounted_ms = known.pop("node_list"), known.pop("accounted_ms")
+    slurm_ms = None if accounted_ms is None or run.allocated_gpus is None else accounted_ms * run.allocated_gpus
+    return JobDetail(
+        **known,
+        gpu_h=sums["held_gpu_h"],
+        **{name: sums[name] for name in _SAME},
+        elapsed_ms=end_ms - run.start_ms,
+        nodes=_nodes(node_list, placed),
+        seen_gpus=len(placed),
+        model=next((gpu.model for gpu in placed if gpu.model), None),
+        slurm_gpu_h=None if slurm_ms is None else slurm_ms / HOUR_MS,
+        sm_mean_pct=means[0][0],
+        mem_max_ratio=means[0][1],
+        power_mean_ratio=means[0][2],
+        data_to_ms=to_ms,
+        gpus=gpus,
+        findings=findings.of_run(cur, viewer, run_key),
+        unjudged=findings.unjudged_of_run(cur, viewer, run_key),
+        recommendations=recommendations.of_family(cur, viewer, run.family) if run.family else [],
+        events=events.of_run(cur, run_key, run.start_ms - AROUND_MS, end_ms + AROUND_MS),
+        earlier=_earlier(cur, viewer, run, to_ms or end_ms),
+        strip=strips(cur, [run_key], to_ms or end_ms).get(run_key, []),
+    )
+
+
+_SAME: Final = (
+    *("active_gpu_h", "low_gpu_h", "idle_held_gpu_h", "idle_empty_gpu_h", "idle_gpu_h", "unknown_gpu_h"),
+    *("coverage", "util_mean_pct", "energy_kwh", "energy_estimated"),
+)
+
+
+def _nodes(node_list: str | None, placed: list[GpuUse]) -> list[str]:
+    """Names of the run's nodes: Slurm's list where there is one, else those that showed a GPU of it."""
+    try:
+        listed = list(NodeSet(node_list)) if node_list else []
+    except NodeSetParseError:
+        listed = []
+    return listed or sorted({gpu.node for gpu in placed if gpu.node})
+
+
+def _earlier(cur: Cursor, viewer: Viewer, run: _Run, to_ms: int, limit: int = 10) -> list[EarlierRun]:
+    if run.family is None:
+        return []
+    where = visible(viewer)
+    params = where.params | {"family": run.family, "before": run.start_ms, "limit": limit}
+    family = cur.tuples(fill(_FAMILY, where=where.sql), params)
+    if not family:
+        return []
+    also = Condition("list_contains($keys, h.run_key)", {"keys": [key for key, _ in family]})
+    life = Window(start_ms=floor(min(start for _, start in family), HOUR_MS), end_ms=-floor(-to_ms, HOUR_MS))
+    runs = per_run(viewer, life, Filter(), also)
+    return cur.rows(fill(_EARLIER, runs=runs.sql, units=str(UNITS_PER_GPU_H)), runs.params, EarlierRun)

@@ -1,21 +1,25 @@
 """State lanes: for each GPU of a run the stretches of equal state, from its start to its end without holes."""
 
+from collections import defaultdict
+from typing import Final
+
 import msgspec
 
-from analytics.model import Viewer
+from analytics.model import HOUR_MS, MINUTE_MS, State, Viewer
+from analytics.queries.scope import Condition, fill, visible
+from analytics.queries.site import data_to
+from analytics.queries.stretches import Stretch, merge, thin
 from store.database import Cursor
+from store.states import STATE_SQL
 
+__all__ = ["Lane", "Lanes", "Stretch", "lanes"]
 
-class Stretch(msgspec.Struct, frozen=True, kw_only=True):
-    """Half open [start_ms, end_ms) in one state; ``unknown`` is explicit."""
-
-    state: str
-    start_ms: int
-    end_ms: int
+MAX_RAW_ROWS: Final = 400_000
+"""Up to this many rows are merged exactly; above, the minutes tell."""
 
 
 class Lane(msgspec.Struct, frozen=True, kw_only=True):
-    """One GPU of a run. ``gpu`` is ``node:index``, or ``not placed 1`` where only accounting knows of it."""
+    """One GPU of a run. ``gpu`` is ``node:index``."""
 
     gpu_key: int
     gpu: str
@@ -31,6 +35,111 @@ class Lanes(msgspec.Struct, frozen=True, kw_only=True):
     lanes: list[Lane]
 
 
+class Hold(msgspec.Struct, frozen=True):
+    """One GPU's hold by a run; ``end_ms`` is where the data ends while it lasts."""
+
+    gpu_key: int
+    gpu: str
+    node: str | None
+    start_ms: int
+    end_ms: int
+
+
+class _Piece(msgspec.Struct, frozen=True):
+    gpu_key: int
+    state: str
+    start_ms: int
+    end_ms: int
+
+
+_HOLDS: Final = """
+    SELECT a.gpu_key, n.name || ':' || coalesce(CAST(g.idx AS VARCHAR), '?') AS gpu, n.name AS node,
+        a.start_ms, greatest(a.start_ms, coalesce(a.end_ms, $data_to)) AS end_ms
+    FROM allocation a JOIN run r ON r.run_key = a.run_key LEFT JOIN gpu g ON g.gpu_key = a.gpu_key
+        LEFT JOIN node n ON n.node_key = a.node_key
+    WHERE {where} ORDER BY n.name, g.idx, a.gpu_key"""
+
+# A row counts from the later of its own start and the row before it, as in the rollups. Rows of equal state that follow
+# each other without a gap become one stretch here, so that a day of rows is not carried into Python.
+_ROWS: Final = """
+    WITH row AS (
+        SELECT s.gpu_key, {state} AS state, s.ts_ms AS end_ms,
+            greatest(s.ts_ms - s.span_ms, lag(s.ts_ms) OVER gpu) AS start_ms
+        FROM samples s JOIN gpu g ON g.gpu_key = s.gpu_key
+        WHERE s.run_key = $run AND s.ts_ms > $start AND s.ts_ms <= $end
+            AND s.node_key IN (SELECT node_key FROM allocation WHERE run_key = $run)
+        WINDOW gpu AS (PARTITION BY s.gpu_key ORDER BY s.ts_ms)),
+    edge AS (
+        SELECT *, CASE WHEN state = lag(state) OVER gpu AND start_ms <= lag(end_ms) OVER gpu THEN 0 ELSE 1 END AS begins
+        FROM row WHERE end_ms > start_ms WINDOW gpu AS (PARTITION BY gpu_key ORDER BY end_ms)),
+    numbered AS (SELECT *, sum(begins) OVER (PARTITION BY gpu_key ORDER BY end_ms) AS number FROM edge)
+    SELECT gpu_key, any_value(state) AS state, min(start_ms) AS start_ms, max(end_ms) AS end_ms
+    FROM numbered GROUP BY gpu_key, number ORDER BY gpu_key, start_ms"""
+
+# An idle stretch of a minute covers at least half of one of the two minutes that it lies in: so half a minute of idle
+# makes an idle minute, and no such stretch is lost.
+_MINUTES: Final = f"""
+    SELECT gpu_key, minute_ms AS start_ms, minute_ms + {MINUTE_MS} AS end_ms,
+        CASE WHEN idle_held_ms + idle_ms >= {MINUTE_MS // 2} AND idle_held_ms >= idle_ms THEN 'idle_held'
+            WHEN idle_held_ms + idle_ms >= {MINUTE_MS // 2} THEN 'idle'
+            WHEN unknown_ms >= greatest(active_ms, low_ms) THEN 'unknown'
+            WHEN active_ms >= low_ms THEN 'active' ELSE 'low' END AS state
+    FROM gpu_minute WHERE run_key = $run AND minute_ms > $start - {MINUTE_MS} AND minute_ms < $end
+    ORDER BY gpu_key, minute_ms"""  # noqa: S608 - constants
+
+
 def lanes(cur: Cursor, viewer: Viewer, run_key: int, max_bars: int = 1000) -> Lanes:
-    """Returns at most ``max_bars`` stretches; one that is idle for 60 s or longer is never dropped."""
-    raise NotImplementedError
+    """Returns at most ``max_bars`` stretches; one that is idle for 60 s or longer is never dropped.
+
+    Where such stretches alone would be more, they are all returned.
+    """
+    held = holds(cur, viewer, run_key)
+    if not held:
+        return Lanes(merged_below_ms=0, from_raw=True, lanes=[])
+    span = {"run": run_key, "start": min(hold.start_ms for hold in held), "end": max(hold.end_ms for hold in held)}
+    from_raw = raw_rows(cur, held) <= MAX_RAW_ROWS
+    statement = fill(_ROWS, state=STATE_SQL) if from_raw else _MINUTES
+    # The last row of a hold may end after it: it is looked at, and cut.
+    params = span | {"end": span["end"] + HOUR_MS} if from_raw else span
+    pieces: dict[int, list[_Piece]] = defaultdict(list)
+    for piece in cur.rows(statement, params, _Piece):
+        pieces[piece.gpu_key].append(piece)
+    whole = [_without_holes(hold, pieces[hold.gpu_key]) for hold in held]
+    merged_below_ms, thinned = thin(whole, max_bars)
+    return Lanes(
+        merged_below_ms=merged_below_ms,
+        from_raw=from_raw,
+        lanes=[
+            Lane(gpu_key=hold.gpu_key, gpu=hold.gpu, node=hold.node, stretches=stretches)
+            for hold, stretches in zip(held, thinned, strict=True)
+        ],
+    )
+
+
+def holds(cur: Cursor, viewer: Viewer, run_key: int) -> list[Hold]:
+    """Returns the GPUs that a run is known to hold, by node and index; none where the viewer may not see it."""
+    where = visible(viewer) & Condition("r.run_key = $run", {"run": run_key})
+    return cur.rows(fill(_HOLDS, where=where.sql), where.params | {"data_to": data_to(cur) or 0}, Hold)
+
+
+def raw_rows(cur: Cursor, held: list[Hold]) -> int:
+    """Returns about how many rows the holds have, from the shortest interval among nodes."""
+    interval_ms = cur.scalar("SELECT min(interval_ms) FROM node") or MINUTE_MS
+    return int(sum((hold.end_ms - hold.start_ms) // max(1, interval_ms) for hold in held))
+
+
+def _without_holes(hold: Hold, pieces: list[_Piece]) -> list[Stretch]:
+    """The hold from start to end: pieces cut to it, and what lies between them unknown."""
+    found: list[Stretch] = []
+    at = hold.start_ms
+    for piece in pieces:
+        start, end = max(piece.start_ms, at), min(piece.end_ms, hold.end_ms)
+        if start >= end:
+            continue
+        if start > at:
+            found.append(Stretch(state=State.UNKNOWN, start_ms=at, end_ms=start))
+        found.append(Stretch(state=piece.state, start_ms=start, end_ms=end))
+        at = end
+    if at < hold.end_ms:
+        found.append(Stretch(state=State.UNKNOWN, start_ms=at, end_ms=hold.end_ms))
+    return merge(found)

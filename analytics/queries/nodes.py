@@ -3,7 +3,7 @@
 import msgspec
 
 from analytics.model import Viewer
-from analytics.queries.job import EventRow
+from analytics.queries.events import EventRow
 from analytics.queries.lanes import Stretch
 from store.database import Cursor
 

@@ -116,14 +116,18 @@ def floor(value_ms: int, step_ms: int) -> int:
     return value_ms // step_ms * step_ms
 
 
-def pieces(viewer: Viewer, window: Window, where: Filter, *, minutes: bool = False) -> Condition:
+def pieces(
+    viewer: Viewer, window: Window, where: Filter, *, minutes: bool = False, also: Condition = ALWAYS
+) -> Condition:
     """Returns a SELECT of pieces, one per run, GPU and hour (or minute), and its parameters.
+
+    ``also`` is a further condition on the rollup's row ``h`` or the run ``r``.
 
     Its columns at_ms, run_key, gpu_key, weight, model, node, cluster, user, account and partition say whose; held,
     active, low, idle_held, idle_empty, unknown, unmeasurable and parked are weight x ms, and held is the sum of the
     five states. util_sum and sm_sum are 0.1 % x weight x ms; power_sum is 0.1 W x ms, energy 0.1 mJ.
     """
-    wanted = visible(viewer) & of_runs(where) & of_places(where)
+    wanted = visible(viewer) & of_runs(where) & of_places(where) & also
     rows = rollup(window, minutes=minutes)
     params = rows.params | wanted.params
     piece = fill(_PIECE, rollup=rows.sql, weight=WEIGHT, where=wanted.sql)

@@ -76,7 +76,8 @@ _ROWS: Final = """
     ORDER BY r.missing IS NOT NULL, r.gpu_ms_week DESC, r.recommendation_id LIMIT $limit OFFSET $offset"""
 
 _TOTALS: Final = """
-    SELECT count(*) FILTER (r.missing IS NULL), CAST(coalesce(sum(r.gpu_ms_week) FILTER (r.missing IS NULL), 0) AS BIGINT),
+    SELECT count(*) FILTER (r.missing IS NULL),
+        CAST(coalesce(sum(r.gpu_ms_week) FILTER (r.missing IS NULL), 0) AS BIGINT),
         count(*) FILTER (r.missing IS NOT NULL) {source}"""
 
 
@@ -133,7 +134,7 @@ def recommendations(
     with_missing: bool = False,
 ) -> RecommendationPage:
     """Returns recommendations whose family last ran in the window; with ``with_missing`` also what lacks evidence."""
-    times = {"start": window.start_ms, "end": window.end_ms}
+    times: Params = {"start": window.start_ms, "end": window.end_ms}
     condition = visible(viewer) & _of(where) & Condition("r.last_run_ms >= $start AND r.last_run_ms <= $end", times)
     if not with_missing:
         condition &= Condition("r.missing IS NULL", {})

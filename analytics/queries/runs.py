@@ -4,7 +4,7 @@ from typing import Final
 
 from analytics.model import Filter, Viewer, Window
 from analytics.queries.pieces import pieces
-from analytics.queries.scope import Condition, fill
+from analytics.queries.scope import ALWAYS, Condition, fill
 
 # A mean of ratios would weigh a short hour like a full one: power and its limit are summed over the same time.
 _PER_RUN: Final = """
@@ -20,11 +20,11 @@ _PER_RUN: Final = """
     FROM ({piece}) GROUP BY run_key HAVING sum(held) > 0"""
 
 
-def per_run(viewer: Viewer, window: Window, where: Filter) -> Condition:
+def per_run(viewer: Viewer, window: Window, where: Filter, also: Condition = ALWAYS) -> Condition:
     """Returns a SELECT with one row per run that held GPUs in the window, and its parameters.
 
     held, active, low, idle, unknown and unmeasurable are weight x ms; util_mean_pct, sm_mean_pct (0-100), mem_max_ratio
     and power_mean_ratio (0-1) are NULL where nothing was read. model is the first by name where a run holds several.
     """
-    piece = pieces(viewer, window, where)
+    piece = pieces(viewer, window, where, also=also)
     return Condition(fill(_PER_RUN, piece=piece.sql), piece.params)

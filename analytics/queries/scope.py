@@ -55,11 +55,16 @@ def is_whole(viewer: Viewer, where: Filter) -> bool:
     return viewer.kind == "admin" and where == place
 
 
-def like(text: str) -> str:
-    r"""Returns a pattern for ``LIKE ... ESCAPE '\'`` that finds ``text`` anywhere, literally."""
+def escaped(text: str) -> str:
+    r"""Returns ``text`` for a pattern of ``LIKE ... ESCAPE '\'``, where it stands for itself."""
     for special in ("\\", "%", "_"):
         text = text.replace(special, "\\" + special)
-    return f"%{text}%"
+    return text
+
+
+def like(text: str) -> str:
+    """Returns a LIKE pattern that finds ``text`` anywhere."""
+    return f"%{escaped(text)}%"
 
 
 _EQUAL: Mapping[str, str] = {
