@@ -1,17 +1,32 @@
 """What each GPU of a run did over time: measurements for line charts. State lanes are in lanes.py."""
 
+from collections import defaultdict
+from typing import Any, Final
+
 import msgspec
 
-from analytics.model import Viewer
+from analytics.model import MINUTE_MS, Viewer
+from analytics.queries.lanes import Hold, holds, raw_rows
+from analytics.queries.pieces import floor
+from analytics.queries.scope import fill
+from store.catalog import BY_NAME, Kind, Metric
 from store.database import Cursor
+
+MAX_RAW_ROWS: Final = 150_000
+"""Up to this many rows are averaged; above, the minutes are."""
+
+_STEPS_S: Final = (5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400)
 
 
 class GpuSeries(msgspec.Struct, frozen=True, kw_only=True):
-    """One GPU: ``at_ms`` is the start of each bucket; values are in natural units, None where there is no reading."""
+    """One GPU: ``at_ms`` is the start of each bucket; values are in natural units, None where there is no reading.
+
+    An amount such as energy is the sum over the bucket, a count its maximum, flags the bits seen.
+    """
 
     gpu_key: int
     gpu: str
-    node: str
+    node: str | None
     at_ms: list[int]
     values: dict[str, list[float | None]]
 
@@ -24,6 +39,82 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     gpus: list[GpuSeries]
 
 
+_ROWS: Final = """
+    SELECT gpu_key, CAST((ts_ms - 1) // $step AS BIGINT) AS bucket, {values} FROM samples
+    WHERE run_key = $run AND ts_ms > $start AND ts_ms <= $end
+        AND node_key IN (SELECT node_key FROM allocation WHERE run_key = $run)
+    GROUP BY 1, 2"""
+
+_MINUTES: Final = """
+    SELECT gpu_key, CAST(minute_ms // $step AS BIGINT) AS bucket, {values} FROM gpu_minute
+    WHERE run_key = $run AND minute_ms >= $start AND minute_ms < $end GROUP BY 1, 2"""
+
+
 def metrics(cur: Cursor, viewer: Viewer, run_key: int, names: tuple[str, ...], max_points: int = 1000) -> Series:
     """Returns the named catalogue metrics of a run, time-weighted per bucket. Raises ValueError for an unknown name."""
-    raise NotImplementedError
+    unknown = [name for name in names if name not in BY_NAME]
+    if unknown:
+        raise ValueError(f"{unknown[0]} is not a metric of the catalogue.")
+    held = holds(cur, viewer, run_key)
+    if not held or not names:
+        return Series(resolution_ms=MINUTE_MS, from_raw=True, gpus=[])
+    start, end = min(hold.start_ms for hold in held), max(hold.end_ms for hold in held)
+    from_raw = raw_rows(cur, held) <= MAX_RAW_ROWS
+    step = _step(cur, end - start, max_points, from_raw=from_raw)
+    expressions = ", ".join(_of_rows(BY_NAME[name]) if from_raw else _of_minutes(BY_NAME[name]) for name in names)
+    params = {"run": run_key, "start": floor(start, step), "end": end, "step": step}
+    buckets: dict[int, dict[int, tuple[Any, ...]]] = defaultdict(dict)
+    for gpu_key, bucket, *values in cur.tuples(fill(_ROWS if from_raw else _MINUTES, values=expressions), params):
+        buckets[gpu_key][bucket] = tuple(values)
+    return Series(
+        resolution_ms=step,
+        from_raw=from_raw,
+        gpus=[_series(hold, buckets[hold.gpu_key], names, step) for hold in held],
+    )
+
+
+def _series(hold: Hold, buckets: dict[int, tuple[Any, ...]], names: tuple[str, ...], step: int) -> GpuSeries:
+    numbers = range(hold.start_ms // step, -(-hold.end_ms // step))
+    nothing = (None,) * len(names)
+    rows = [buckets.get(number, nothing) for number in numbers]
+    return GpuSeries(
+        gpu_key=hold.gpu_key,
+        gpu=hold.gpu,
+        node=hold.node,
+        at_ms=[number * step for number in numbers],
+        values={name: [row[index] for row in rows] for index, name in enumerate(names)},
+    )
+
+
+def _step(cur: Cursor, length_ms: int, max_points: int, *, from_raw: bool) -> int:
+    """The shortest step that keeps to the points asked for and is no finer than the data."""
+    finest = (cur.scalar("SELECT max(interval_ms) FROM node") or MINUTE_MS) if from_raw else MINUTE_MS
+    least = max(finest, length_ms / max(1, max_points - 1))
+    return next((step_s * 1000 for step_s in _STEPS_S if step_s * 1000 >= least), _STEPS_S[-1] * 1000)
+
+
+def _of_rows(metric: Metric) -> str:
+    name, scale = metric.name, f"{metric.per_unit}.0"
+    match metric.kind:
+        case Kind.GAUGE:
+            weight = f"sum(span_ms) FILTER ({name} IS NOT NULL)"
+            return f"sum(CAST({name} AS BIGINT) * span_ms) / nullif({weight}, 0) / {scale}"
+        case Kind.DELTA:
+            return f"CAST(sum({name}) AS DOUBLE) / {scale}"
+        case Kind.COUNT:
+            return f"max({name}) / {scale}"
+        case Kind.FLAGS:
+            return f"CAST(bit_or({name}) AS DOUBLE)"
+
+
+def _of_minutes(metric: Metric) -> str:
+    name, scale = metric.name, f"{metric.per_unit}.0"
+    match metric.kind:
+        case Kind.GAUGE:
+            return f"sum({name}_sum) / nullif(sum({name}_ms), 0) / {scale}"
+        case Kind.DELTA:
+            return f"CAST(sum({name}_sum) AS DOUBLE) / {scale}"
+        case Kind.COUNT:
+            return f"max({name}_max) / {scale}"
+        case Kind.FLAGS:
+            return f"CAST(bit_or({name}_seen) AS DOUBLE)"
