@@ -104,6 +104,10 @@ class RightsizingSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
     """Below this many runs a recommendation is shown as provisional and not mailed."""
     min_held_s: Positive = 600.0
     """Shorter runs are not comparable."""
+    min_coverage: Ratio = 0.7
+    """Runs measured for less than this share of their time are not comparable."""
+    high_coverage: Ratio = 0.9
+    """Coverage of every comparable run from which a recommendation may be of high confidence."""
     memory_fill_ratio: Ratio = 0.9
     """Share of a GPU's memory that the remaining GPUs may be filled to."""
     time_p95_factor: Positive = 1.2

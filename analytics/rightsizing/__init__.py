@@ -1,0 +1,5 @@
+"""What to ask for next time: the number of GPUs and the time limit of a family of runs (definitions, section 6)."""
+
+from analytics.rightsizing.run_all import rightsize
+
+__all__ = ["rightsize"]

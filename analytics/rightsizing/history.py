@@ -1,0 +1,112 @@
+"""The runs of each family: what they asked for and what they used."""
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from analytics.family import SUBMISSION_SQL
+from analytics.settings import RightsizingSettings
+from store.database import Cursor
+
+# Only what asked for GPUs through Slurm: a session asked for nothing, and a share of a GPU (shards, MPS) has no whole
+# GPUs to give back. Memory counts on GPUs where something was held or computed; elsewhere it is the driver's.
+_RUNS: Final = f"""
+WITH used AS (
+    SELECT run_key, min(model) AS model, min(mem_total_mib) AS mem_total_mib,
+           sum(mem_max_mib ORDER BY gpu_key) FILTER (active_ms + low_ms + idle_held_ms > 0) AS mem_mib,
+           list(energy_j ORDER BY energy_j) AS energies_j
+    FROM footprint_gpu JOIN gpu USING (gpu_key) GROUP BY run_key)
+SELECT run_key, family, run.cluster, user_name AS user, account, "partition", model, name, nodes,
+       req_gpus AS asked_gpus, {SUBMISSION_SQL} AS submission, state, f.start_ms, f.end_ms, finished,
+       coalesce(elapsed_ms, f.end_ms - f.start_ms) AS elapsed_ms, timelimit_ms, timelimit_unlimited, coverage,
+       coalesce(gpus_peak, 0) AS gpus_peak, coalesce(mem_mib, 0)::DOUBLE AS mem_mib, mem_total_mib, energies_j
+FROM footprint_run f JOIN run USING (run_key) LEFT JOIN used USING (run_key)
+WHERE kind = 'job' AND NOT shared AND req_gpus >= 1 AND family IS NOT NULL AND f.end_ms >= $from_ms
+ORDER BY family, f.start_ms, run_key"""  # noqa: S608 - a constant
+
+
+class PastRun(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of a family; ``elapsed_ms`` so far while it lasts. Memory and energies are those of its GPUs."""
+
+    run_key: int
+    family: str
+    cluster: str
+    user: str | None
+    account: str | None
+    partition: str | None
+    model: str | None
+    name: str | None
+    nodes: int | None
+    asked_gpus: int
+    submission: str
+    state: str
+    start_ms: int
+    end_ms: int
+    finished: bool
+    elapsed_ms: int
+    timelimit_ms: int | None
+    timelimit_unlimited: bool
+    coverage: float
+    gpus_peak: int
+    mem_mib: float
+    mem_total_mib: int | None
+    energies_j: list[float | None] | None
+
+    def gpus_needed(self, fill_ratio: float) -> int:
+        """GPUs this run could not have done without: those in use at once, and those its memory fills."""
+        by_memory = math.ceil(self.mem_mib / (fill_ratio * self.mem_total_mib)) if self.mem_total_mib else 0
+        return max(self.gpus_peak, by_memory)
+
+
+class History(msgspec.Struct, frozen=True, kw_only=True):
+    """A family: all its runs, oldest first, and those that may argue for less."""
+
+    runs: Sequence[PastRun]
+    comparable: Sequence[PastRun]
+
+    @property
+    def latest(self) -> PastRun:
+        """The newest run: what people ask for now."""
+        return self.runs[-1]
+
+    @property
+    def submissions(self) -> int:
+        """From how many submissions the comparable runs come; an array is one."""
+        return len({run.submission for run in self.comparable})
+
+    def missing(self, settings: RightsizingSettings) -> str | None:
+        """Returns what is still needed before anything is proposed, or None where nothing is."""
+        runs, submissions = settings.min_runs - len(self.comparable), settings.min_submissions - self.submissions
+        if runs > 0:
+            return f"{len(self.comparable)} of {settings.min_runs} comparable finished runs so far"
+        if submissions > 0:
+            return f"runs of {self.submissions} of {settings.min_submissions} submissions so far"
+        return None
+
+    def weeks(self, now_ms: int) -> float:
+        """The time that the runs stand for, at least one week."""
+        return max(1.0, (now_ms - self.runs[0].start_ms) / (7 * 86_400_000))
+
+
+def histories(cur: Cursor, now_ms: int, settings: RightsizingSettings) -> list[History]:
+    """Returns every family that ran in the last ``history_days``."""
+    families: defaultdict[str, list[PastRun]] = defaultdict(list)
+    from_ms = now_ms - settings.history_days * 86_400_000
+    for run in cur.rows(_RUNS, {"from_ms": from_ms}, PastRun):
+        families[run.family].append(run)
+    return [
+        History(runs=runs, comparable=[run for run in runs if _is_comparable(run, settings)])
+        for runs in families.values()
+    ]
+
+
+def _is_comparable(run: PastRun, settings: RightsizingSettings) -> bool:
+    return (
+        run.finished
+        and run.state == "COMPLETED"
+        and run.coverage >= settings.min_coverage
+        and run.end_ms - run.start_ms >= settings.min_held_s * 1000
+    )
