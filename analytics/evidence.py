@@ -6,6 +6,7 @@ from typing import Self
 import msgspec
 
 from analytics.model import Confidence
+from analytics.sbatch import GpuRequest
 
 
 class GpuEvidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,6 +49,7 @@ class RunEvidence(msgspec.Struct, frozen=True, kw_only=True):
     interactive: bool | None = None
     shared: bool = False
     suspended_ms: int | None = None
+    nodes: int | None = None
     start_ms: int
     end_ms: int
     finished: bool
@@ -81,6 +83,11 @@ class RunEvidence(msgspec.Struct, frozen=True, kw_only=True):
     def all_idle_ms(self) -> int:
         """Idle GPU time of all GPUs together."""
         return sum(gpu.all_idle_ms for gpu in self.each)
+
+    @property
+    def request(self) -> GpuRequest:
+        """What the run asked for, as far as known; else what it holds."""
+        return GpuRequest(nodes=max(1, self.nodes or 1), gpus=self.gpus_requested or self.gpus)
 
     def with_gpus(self, each: tuple[GpuEvidence, ...], faults: tuple[str, ...]) -> Self:
         """Returns the run with its GPUs and with what went wrong on their nodes meanwhile."""

@@ -151,7 +151,7 @@ def _fix(params: Params, run: RunEvidence, seen: Seen) -> str:
 
 
 def _thresholds(params: Params) -> dict[str, Any]:
-    return {name: value for name, value in msgspec.structs.asdict(params).items() if isinstance(value, int | float)}
+    return {name: value for name, value in msgspec.structs.asdict(params).items() if type(value) in (int, float)}
 
 
 def _json(values: dict[str, Any]) -> str:

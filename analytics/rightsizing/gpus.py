@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from analytics.rightsizing.history import History, PastRun
 from analytics.rightsizing.proposal import Change
-from analytics.rightsizing.request import GpuRequest
+from analytics.sbatch import GpuRequest
 from analytics.rightsizing.waits import Waits
 from analytics.settings import RightsizingSettings
 from analytics.wording import plural

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from analytics.rightsizing.history import History
 from analytics.rightsizing.proposal import Change
-from analytics.rightsizing.request import time_line
+from analytics.sbatch import time_line
 from analytics.rightsizing.waits import Waits
 from analytics.settings import RightsizingSettings
 from analytics.wording import format_duration

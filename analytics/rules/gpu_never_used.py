@@ -41,7 +41,9 @@ def gpu_never_used(run: RunEvidence, params: GpuNeverUsed, _context: Context) ->
     if run.cpu_efficiency is not None and run.cpu_efficiency >= params.max_cpu_efficiency:
         return None
     held = any(gpu.idle_held_ms > 0 for gpu in run.each)
-    return unused(run, "Memory was held, nothing was computed." if held else "Their memory stayed empty.", _advice(run))
+    whose = "Its" if run.gpus == 1 else "Their"
+    detail = "Memory was held, nothing was computed." if held else f"{whose} memory stayed empty."
+    return unused(run, detail, _advice(run))
 
 
 def never_used(run: RunEvidence, limits: NeverUsedLimits) -> bool:
@@ -81,9 +83,13 @@ def _advice(run: RunEvidence) -> tuple[str, tuple[str, ...]]:
             "If the program needs no GPU, start it without one; if it should use one, check that it finds it.",
             ("CUDA_VISIBLE_DEVICES= python your_program.py", check),
         )
-    asked = run.gpus_requested or run.gpus
     advice = (
-        f"If the program needs no GPU, leave out the line that asks for {plural(asked, 'GPU')} and use a CPU "
+        f"If the program needs no GPU, leave out the line that asks for {plural(run.request.gpus, 'GPU')} and use a CPU "
         "partition; if it should use one, check that it finds it."
     )
-    return advice, (f"##SBATCH --gres=gpu:{asked}   (two # switch the line off)", check)
+    return advice, (*switched_off(run), check)
+
+
+def switched_off(run: RunEvidence) -> tuple[str, ...]:
+    """Returns the request's lines as comments: two # switch an #SBATCH line off."""
+    return tuple(f"#{line}" for line in run.request.lines())

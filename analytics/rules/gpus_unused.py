@@ -51,10 +51,10 @@ def _seen(run: RunEvidence, unused: list[GpuEvidence], count: int, busiest_ms: i
     keys = tuple(gpu.gpu_key for gpu in unused)
     return Seen(
         sentence=sentence,
-        advice=f"Ask for {plural(keep, 'GPU')} next time, or let the program use all {requested}.",
+        advice=f"Ask for {plural(keep, 'GPU')} next time, or let the program use them all.",
         lines=(
-            f"#SBATCH --gres=gpu:{keep}",
-            f"torchrun --nproc-per-node={requested} train.py   # to use all {requested} instead",
+            *run.request.shrunk(keep).lines(),
+            "torchrun --nproc-per-node=gpu train.py   # to use all of a node's GPUs instead",
         ),
         numbers={
             "k": count,

@@ -1,4 +1,4 @@
-"""Requests as sbatch lines."""
+"""Requests as the lines of a job script."""
 
 import math
 from typing import Self
