@@ -1,0 +1,156 @@
+"""The Dash application: pages found in pages/, one router, one refresh, nothing from outside."""
+
+import importlib
+import logging
+import pkgutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import dash_mantine_components as dmc
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, page_container, register_page
+from dash.development.base_component import Component
+from flask import Flask, request
+
+import dashboard.pages
+from dashboard import frame, headers, table_rows, theme
+from dashboard.components import controls, shell
+from dashboard.page import Page
+from dashboard.services import EXTENSION, Services
+
+ASSETS: Final = Path(__file__).parent / "assets"
+LOCATION: Final = "_pages_location"  # Dash's own id of the address
+SEARCH_HINT: Final = "Job id or name"
+
+INDEX: Final = """<!DOCTYPE html>
+<html lang="en">
+<head>
+{%metas%}
+<title>{%title%}</title>
+<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
+<script src="/assets/boot.js"></script>
+<style id="tokens">TOKENS</style>
+{%css%}
+</head>
+<body>
+<noscript>These pages need JavaScript. The same numbers are at /api/v1/summary and in the weekly report.</noscript>
+{%app_entry%}
+{%config%}
+{%scripts%}
+{%renderer%}
+</body>
+</html>"""
+
+
+def find_pages() -> list[Page]:
+    """Returns the PAGE of every module in pages/, in the order of the navigation."""
+    names = sorted(module.name for module in pkgutil.iter_modules(dashboard.pages.__path__))
+    pages = [importlib.import_module(f"dashboard.pages.{name}").PAGE for name in names]
+    return sorted(pages, key=lambda page: page.order)
+
+
+def create_app(services: Services) -> Dash:
+    """Returns the application; ``.server`` is its Flask app, with the API beside the pages."""
+    server = Flask("dashboard", static_folder=None)
+    server.extensions[EXTENSION] = services
+    _register_api(server, services)
+    app = Dash(
+        "dashboard",
+        server=server,
+        assets_folder=str(ASSETS),
+        assets_ignore=r"boot\.js",  # in <head>, before everything else
+        use_pages=True,
+        pages_folder="",
+        include_pages_meta=False,  # they would put the address, as typed, into the page's head
+        suppress_callback_exceptions=True,
+        serve_locally=True,
+        index_string=INDEX.replace("TOKENS", theme.css_variables()),
+        title="GPU Ledger",
+        update_title="",
+        routing_callback_inputs={"url_path": State(LOCATION, "pathname"), "url_search": State(LOCATION, "search")},
+        add_log_handler=False,
+        enable_mcp=False,
+    )
+    app.logger.setLevel(logging.WARNING)
+    pages = find_pages()
+    for page in pages:
+        _register(page, pages)
+    app.layout = _layout()
+    _callbacks(app, pages)
+    table_rows.register(app)
+    _unknown_paths(app, pages)
+    headers.install(app)
+    return app
+
+
+def _register_api(server: Flask, services: Services) -> None:
+    from dashboard.api import create_blueprint
+
+    server.register_blueprint(create_blueprint(services))
+
+
+def _register(page: Page, pages: Sequence[Page]) -> None:
+    def layout(url_path: str, url_search: str, **_: object) -> Any:
+        return frame.whole(page, pages, url_path, url_search)
+
+    register_page(
+        f"dashboard.pages.{page.module}",
+        path=None if "<" in page.path else page.path,
+        path_template=page.path if "<" in page.path else None,
+        name=page.name,
+        title=f"{page.name} · GPU Ledger",
+        layout=layout,
+    )
+
+
+def _layout() -> Component:
+    return dmc.MantineProvider(
+        [
+            shell.skip_link(),
+            shell.topbar(SEARCH_HINT),
+            page_container,
+            shell.live_region(),
+            dcc.Store(id="tick"),
+            dcc.Store(id="refreshed"),
+            html.Div(id="arrived", hidden=True),
+        ],
+        theme=theme.mantine_theme(),
+        defaultColorScheme="auto",
+    )
+
+
+def _callbacks(app: Dash, pages: Sequence[Page]) -> None:
+    app.clientside_callback(
+        ClientsideFunction("ledger", "address"),
+        Output(LOCATION, "search"),
+        Input(controls.EVERY, "value"),
+        State(controls.EVERY, "id"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("ledger", "arrived"), Output("arrived", "children"), Input("_pages_store", "data")
+    )
+    app.clientside_callback(
+        ClientsideFunction("ledger", "refreshed"), Output("arrived", "title"), Input("refreshed", "data")
+    )
+
+    @app.callback(
+        Output(frame.LIVE, "children"),
+        Output("refreshed", "data"),
+        Input("tick", "data"),
+        State(LOCATION, "pathname"),
+        State(LOCATION, "search"),
+        prevent_initial_call=True,
+    )
+    def refresh(_tick: int | None, path: str, search: str) -> tuple[Any, dict[str, str]]:
+        return frame.refreshed(pages, path, search)
+
+
+def _unknown_paths(app: Dash, pages: Sequence[Page]) -> None:
+    """A path that no page answers is drawn by the browser like any other, but its status says 404."""
+
+    @app.server.after_request
+    def status(response: Any) -> Any:
+        if request.endpoint == "/<path:path>" and not any(page.matches(request.path) for page in pages):
+            response.status_code = 404
+        return response

@@ -1,0 +1,136 @@
+"""A finding with its evidence, and a recommendation with its lines: help, not blame."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from analytics.queries.findings import FindingRow, UnjudgedRow
+from analytics.queries.recommendations import RecommendationRow
+from analytics.settings import SiteSettings
+from analytics.wording import format_energy, format_gpu_h, format_ratio, format_time, plural
+from dashboard.components.attributes import attributes
+from dashboard.components.links import before_after, run_link
+from dashboard.components.marks import badge, name
+from dashboard.components.tables import definition
+
+
+def finding(row: FindingRow, site: SiteSettings, *, with_run: bool = False) -> Component:
+    """Returns a finding: what was seen, what helps, and, folded, the numbers it rests on."""
+    return html.Article(
+        [
+            html.Div(
+                [
+                    html.H3(row.title),
+                    html.Span(
+                        [
+                            badge(f"{format_gpu_h(row.gpu_h)}", title="GPU-hours that this explains"),
+                            badge(f"{row.confidence} confidence"),
+                            badge("still so", "accent") if row.open else None,
+                        ],
+                        className="badges",
+                    ),
+                ],
+                className="finding-head",
+            ),
+            html.P(
+                [run_link(row.job_id, row.cluster), " · ", row.sentence] if with_run and row.job_id else row.sentence
+            ),
+            html.P([html.Strong("What helps: "), row.fix], className="fix"),
+            html.Details([html.Summary("Evidence", className="fold"), _evidence(row, site)]),
+        ],
+        className="finding",
+        id=f"finding-{row.id}",
+        **attributes(data_finding=str(row.id), data_rule=row.rule),
+    )
+
+
+def _evidence(row: FindingRow, site: SiteSettings) -> Component:
+    return html.Div(
+        [
+            definition(
+                [
+                    ("Seen", f"{format_time(row.start_ms, site.zone)} to {format_time(row.end_ms, site.zone)}"),
+                    ("Coverage", format_ratio(row.coverage)),
+                    *_pairs(row.numbers),
+                    *((f"threshold: {key}", text) for key, text in _pairs(row.thresholds)),
+                ]
+            ),
+            html.P(["Is this wrong? ", ask(site)], className="muted"),
+        ],
+        className="evidence",
+    )
+
+
+def _pairs(values: Mapping[str, object]) -> list[tuple[str, str]]:
+    return [(key.replace("_", " "), _plain(value)) for key, value in values.items() if value is not None]
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:,.4g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_plain, value))
+    return str(value)
+
+
+def ask(site: SiteSettings) -> Any:
+    """Returns whom to ask, as the site has configured it."""
+    if site.contact:
+        target = f"mailto:{site.contact}" if "@" in site.contact and " " not in site.contact else None
+        who: Any = html.A(site.contact, href=target) if target else site.contact
+        return html.Span(["Tell ", who, "."])
+    return "Tell the people who run this cluster."
+
+
+def recommendation(row: RecommendationRow, *, with_user: bool = False) -> Component:
+    """Returns a recommendation: the person's gain first, then the lines to copy, then what it rests on."""
+    frees = f"Frees {format_gpu_h(row.gpu_h_week)} a week"
+    if row.energy_kwh_week is not None:
+        frees += f" and {format_energy(row.energy_kwh_week, estimated=True)}"
+    rests = (
+        f"Rests on {plural(row.runs, 'run')} from {plural(row.submissions, 'submission')}; "
+        f"{plural(row.would_have_failed, 'run')} of them would have failed with it."
+    )
+    return html.Article(
+        [
+            html.Div(
+                [
+                    html.H3([row.title, ": ", html.Span(f"{row.current} → {row.proposed}", className="nowrap")]),
+                    html.Span(
+                        [
+                            badge(f"{row.confidence} confidence"),
+                            badge("provisional", "amber", "Fewer than 20 runs: shown here, not mailed")
+                            if row.provisional
+                            else None,
+                        ],
+                        className="badges",
+                    ),
+                ],
+                className="finding-head",
+            ),
+            html.P(
+                ["For ", name(row.name, "no name"), *([" by ", name(row.user)] if with_user else [])], className="muted"
+            ),
+            html.P([html.Strong("You gain: "), row.gain], className="fix"),
+            before_after(row.before_lines, row.after_lines),
+            html.P([f"{frees}. {rests}"], className="muted"),
+        ],
+        className="finding",
+        id=f"recommendation-{row.id}",
+        **attributes(data_recommendation=row.id, data_value=repr(row.gpu_h_week)),
+    )
+
+
+def could_not_judge(rows: list[UnjudgedRow]) -> Component | None:
+    """Returns what could not be judged, and why: nobody is called idle on missing data."""
+    if not rows:
+        return None
+    return html.Details(
+        [
+            html.Summary(f"Could not judge: {plural(len(rows), 'rule')}", className="fold"),
+            html.Ul([html.Li([html.Strong(row.title), f": {row.reason}"]) for row in rows], className="plain-list"),
+        ],
+        className="unjudged",
+    )

@@ -1,0 +1,55 @@
+"""The words and the table behind a chart of GPU-hours over time."""
+
+from dash.development.base_component import Component
+
+from analytics.model import HOUR_MS
+from analytics.queries.timeline import Timeline, TimelineRow
+from analytics.wording import DAY_MS, format_gpu_h, format_pct, label, local, number_gpu_h, share_pct
+from dashboard.components.legend import state_totals
+from dashboard.components.marks import value
+from dashboard.components.tables import Column, table
+from dashboard.figures import TIMELINE_FIELDS
+
+
+def timeline_summary(timeline: Timeline) -> str:
+    """Returns what the chart shows in one sentence, for those who do not see it."""
+    totals = state_totals(timeline)
+    if not totals:
+        return "No GPU-hours in this period."
+    whole = sum(totals.values())
+    parts = []
+    for state, total in totals.items():
+        share = share_pct(total, whole)
+        parts.append(f"{label(state)} {format_gpu_h(total)}" + (f" ({format_pct(share)})" if share is not None else ""))
+    return f"{format_gpu_h(whole)} in all: " + "; ".join(parts) + "."
+
+
+def timeline_table(timeline: Timeline, zone: str) -> Component:
+    """Returns the chart as a table: a row a day, or an hour where the period is short."""
+    groups = grouped(timeline, zone)
+    shown = [state for state in TIMELINE_FIELDS if state in state_totals(timeline)]
+    rows = [
+        (when, *(value(number_gpu_h(_sum(rows, TIMELINE_FIELDS[state])), "not defined here") for state in shown))
+        for when, rows in groups.items()
+    ]
+    total = ("Total", *(number_gpu_h(state_totals(timeline)[state]) for state in shown))
+    columns = [Column(title="Start"), *(Column(title=label(state), number=True) for state in shown)]
+    return table(columns, rows, caption="GPU-hours by state over time", total=total)
+
+
+def grouped(timeline: Timeline, zone: str) -> dict[str, list[TimelineRow]]:
+    """Returns the buckets by day of the site's zone; by hour where all lie within two days."""
+    if not timeline.rows:
+        return {}
+    short = timeline.rows[-1].end_ms - timeline.rows[0].start_ms <= 2 * DAY_MS and timeline.bucket_ms <= HOUR_MS
+    form = "%a %d %b %H:00" if short else "%a %d %b %Y"
+    groups: dict[str, list[TimelineRow]] = {}
+    for row in timeline.rows:
+        groups.setdefault(local(row.start_ms, zone).strftime(form), []).append(row)
+    return groups
+
+
+def _sum(rows: list[TimelineRow], field: str) -> float | None:
+    values = [getattr(row, field) for row in rows]
+    known = [one for one in values if one is not None]
+    return sum(known) if known else None

@@ -1,0 +1,93 @@
+"""The frame of a page: heading, controls and the part that is drawn anew on every refresh."""
+
+import contextlib
+import logging
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from dash import html, no_update
+from dash.development.base_component import Component
+from flask import request as flask_request
+
+from analytics.wording import format_time
+from dashboard.components import cards, shell
+from dashboard.components.attributes import attributes
+from dashboard.filters import Address
+from dashboard.page import Page
+from dashboard.request import Request
+from dashboard.services import Services, services
+from dashboard.theme import Scheme
+from store.errors import StoreError
+
+log = logging.getLogger(__name__)
+
+LIVE: Final = "live-part"
+"""Id of the part of a page that a refresh replaces."""
+
+
+@contextlib.contextmanager
+def opened(page: Page, path: str, search: str) -> Iterator[Request]:
+    """Opens the request for a page: one cursor, closed at the end."""
+    found: Services = services()
+    scheme: Scheme = "dark" if flask_request.cookies.get("scheme") == "dark" else "light"
+    with found.cursor() as cursor:
+        yield Request(
+            address=Address.parse(path, search),
+            cur=cursor,
+            services=found,
+            viewer=found.viewer(),
+            now_ms=found.now_ms(),
+            scheme=scheme,
+            coarse=flask_request.cookies.get("pointer") == "coarse",
+            default_range=page.default_range,
+        )
+
+
+def whole(page: Page, pages: Sequence[Page], path: str, search: str) -> list[Component]:
+    """Returns navigation and page. Where the store itself fails, the page says so in one card."""
+    try:
+        with opened(page, path, search) as request:
+            words = request.words.runs
+            content = _content(page, request)
+    except StoreError as error:
+        log.warning("path=%s error=%s", path, error)
+        words = "jobs"
+        content = [html.H1(page.name), cards.failed("This page", str(error), None)]
+    return [
+        shell.sidebar(pages, path.rstrip("/") or "/", words),
+        html.Main(content, id="content", tabIndex=-1, **attributes(data_page=page.path)),
+    ]
+
+
+def _content(page: Page, request: Request) -> list[Any]:
+    title = page.title(request) if page.title else _name(page, request)
+    return [
+        html.Div(
+            [html.Div([html.H1(title), html.P(page.question, className="question")]), *page.controls(request)],
+            className="page-head",
+        ),
+        html.Div(_live(page, request), id=LIVE, **attributes(data_live="yes" if page.live else "no")),
+    ]
+
+
+def _name(page: Page, request: Request) -> str:
+    return request.words.runs.capitalize() if page.path == "/jobs" else page.name
+
+
+def _live(page: Page, request: Request) -> list[Any]:
+    return [*shell.banners(request), shell.data_age(request), *page.body(request)]
+
+
+def refreshed(pages: Sequence[Page], path: str, search: str) -> tuple[Any, Any]:
+    """Returns the live part of the page at ``path`` drawn anew, and what to announce."""
+    page = next((page for page in pages if page.matches(path)), None)
+    if page is None:
+        return no_update, no_update
+    try:
+        with opened(page, path, search) as request:
+            return _live(page, request), {
+                "say": f"Updated, data to {format_time(request.store.data_to_ms, request.zone)}"
+            }
+    except StoreError as error:
+        log.warning("path=%s error=%s", path, error)
+        return cards.failed("This page", str(error), None), {"say": "The refresh failed"}

@@ -1,0 +1,199 @@
+"""Health: can I trust these numbers?"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final
+
+from dash import html
+from dash.development.base_component import Component
+
+from analytics.queries import health as queries
+from analytics.queries.health import Health, LogRow
+from analytics.wording import (
+    format_bytes,
+    format_count,
+    format_duration,
+    format_gpu_h,
+    format_ratio,
+    plural,
+)
+from dashboard.components import cards, tables
+from dashboard.components.figures import Figure, figure_row
+from dashboard.components.links import node_link
+from dashboard.components.marks import Child, badge, icon, moment, name, value
+from dashboard.page import Page
+from dashboard.request import Request
+
+
+def body(request: Request) -> Sequence[Any]:
+    """Returns problems first, then figures, nodes, jobs and what cannot be measured here."""
+    region = partial(cards.region, now_ms=request.now_ms, zone=request.zone)
+    found = cards.once(lambda: queries.health(request.cur, request.viewer, request.now_ms))
+    return [
+        region("sentence", "The summary", lambda: _sentence(found())),
+        region("figures", "The figures", lambda: _figures(found())),
+        region("nodes", "Nodes", lambda: _nodes(request, found())),
+        region("logs", "What ran", lambda: _logs(request, found())),
+        region("unmeasurable", "What cannot be measured", lambda: _unmeasurable(found())),
+    ]
+
+
+def _sentence(found: Health) -> Component:
+    if found.ok:
+        return html.P(
+            [icon("done"), "Yes: everything that should report does, and nothing was refused."],
+            className="sentence",
+            id="sentence",
+        )
+    return html.Div(
+        [
+            html.P(
+                [icon("alert"), f"{plural(len(found.problems), 'thing')} to look at:"],
+                className="sentence",
+                id="sentence",
+            ),
+            html.Ul([html.Li(problem) for problem in found.problems], className="problems"),
+        ]
+    )
+
+
+def _figures(found: Health) -> Component:
+    refused = found.segments_refused_24h
+    figures = [
+        Figure(
+            id="nodes_reporting", label="Nodes reporting", value=float(found.nodes_reporting),
+            text=f"{found.nodes_reporting} of {found.nodes_expected}",
+        ),
+        Figure(
+            id="coverage_24h", label="Coverage, 24 h", meaning="coverage", value=found.coverage_24h,
+            text=format_ratio(found.coverage_24h), why_unknown="nothing was allocated",
+        ),
+        Figure(
+            id="segments_24h", label="Segments, 24 h", value=float(found.segments_24h), text=format_count(found.segments_24h),
+            note=f"{format_count(refused)} refused, {format_count(found.segments_late_24h)} late",
+        ),
+        Figure(
+            id="accounting_lag_ms", label="Accounting", value=None if found.accounting_lag_ms is None else float(found.accounting_lag_ms),
+            text=f"{format_duration(found.accounting_lag_ms)} ago" if found.accounting_lag_ms is not None else "—",
+            why_unknown="no accounting has been read",
+        ),
+        Figure(
+            id="waiting", label="Waiting to be summed", value=float(found.pending_hours), text=format_count(found.pending_hours),
+            note=f"hours; {plural(found.pending_runs, 'run')} to judge",
+        ),
+        Figure(
+            id="store_bytes", label="Store", value=None if found.store_bytes is None else float(found.store_bytes),
+            text=format_bytes(found.store_bytes), note=f"{format_count(found.rows)} rows", why_unknown="not known for data at rest",
+        ),
+    ]  # fmt: skip
+    return figure_row(figures)
+
+
+def _nodes(request: Request, found: Health) -> Component:
+    columns = [
+        tables.Column(title="Node"),
+        tables.Column(title="GPUs", number=True),
+        tables.Column(title="Model", phone=False),
+        tables.Column(title="Driver", phone=False),
+        tables.Column(title="Newest row"),
+        tables.Column(title="Coverage, 24 h", number=True),
+        tables.Column(title="Clock skew", number=True, phone=False),
+    ]
+    rows = [
+        (
+            html.Span([node_link(node.name), badge("silent", "amber") if node.silent else None]),
+            str(node.gpus),
+            name(node.model),
+            name(node.driver_version),
+            f"{format_duration(node.age_ms)} ago",
+            value(format_ratio(node.coverage_day), "nothing was allocated"),
+            value(format_duration(node.skew_ms), "not measured"),
+        )
+        for node in sorted(found.nodes, key=lambda node: (not node.silent, node.name))
+    ]
+    if not rows:
+        return cards.card("Nodes", cards.empty("No node has reported yet."), id="nodes")
+    return cards.card("Nodes", tables.table(columns, rows, caption="Nodes and their newest data"), id="nodes")
+
+
+def _logs(request: Request, found: Health) -> Component:
+    refused = [html.Li(name(one, wide=True)) for one in found.refused]
+    slurm = found.slurm
+    return cards.card(
+        "What ran",
+        [
+            _log_table(request, "Jobs of the scheduler", found.jobs),
+            _log_table(request, "Probes", found.probes),
+            html.Div([html.H3("Refused in 24 h"), html.Ul(refused, className="plain-list")]) if refused else None,
+            html.P(f"Columns of newer collectors, kept aside: {', '.join(found.unknown_columns)}.")
+            if found.unknown_columns
+            else None,
+            html.P(
+                f"Finished jobs, {plural(slurm.runs, 'run')}: Slurm counts {format_gpu_h(slurm.slurm_gpu_h)}, "
+                f"here {format_gpu_h(slurm.our_gpu_h)}.",
+                className="total-line",
+            )
+            if slurm
+            else None,
+        ],
+        id="logs",
+    )
+
+
+def _log_table(request: Request, title: str, rows: list[LogRow]) -> Child:
+    if not rows:
+        return None
+    columns = [
+        tables.Column(title=title),
+        tables.Column(title="Where", phone=False),
+        tables.Column(title="Last"),
+        tables.Column(title="Took", number=True),
+        tables.Column(title="Rows", number=True),
+        tables.Column(title="Outcome"),
+    ]
+    return tables.table(
+        columns,
+        [
+            (
+                row.what.replace("_", " "),
+                name(row.where),
+                moment(row.at_ms, request.zone),
+                f"{row.duration_ms:,.0f} ms",
+                format_count(row.rows),
+                "ok" if row.ok else html.Span([icon("alert"), name(row.error, "no reason given", wide=True)]),
+            )
+            for row in rows
+        ],
+        caption=title,
+    )
+
+
+def _unmeasurable(found: Health) -> Component | None:
+    if not found.unmeasurable:
+        return None
+    columns = [
+        tables.Column(title="Model"),
+        tables.Column(title="Reading"),
+        tables.Column(title="Why"),
+        tables.Column(title="GPUs", number=True),
+    ]
+    rows = [(name(row.model), row.label, row.reason, str(row.gpus)) for row in found.unmeasurable]
+    return cards.card(
+        "Cannot be measured here",
+        tables.table(columns, rows, caption="Readings that GPUs do not give"),
+        id="unmeasurable",
+    )
+
+
+PAGE: Final = Page(
+    module="health",
+    path="/health",
+    name="Health",
+    question="Can I trust these numbers?",
+    body=body,
+    icon="health",
+    group="Trust",
+    order=80,
+    live=True,
+    default_range="24h",
+)

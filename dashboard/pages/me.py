@@ -1,0 +1,156 @@
+"""Me: my running jobs, at most three things to change, my last 30 days. Where people land."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final
+
+from dash import html
+from dash.development.base_component import Component
+
+from analytics.model import Window
+from analytics.queries import me as queries
+from analytics.queries import site as site_queries
+from analytics.queries.me import Me
+from analytics.wording import format_count, format_gpu_h, format_pct, share_pct
+from dashboard.components import cards, chart
+from dashboard.components.controls import select
+from dashboard.components.figures import Figure, figure_row
+from dashboard.components.findings import finding, recommendation
+from dashboard.components.legend import state_legend
+from dashboard.components.runs import run_table, running_card
+from dashboard.components.timetable import timeline_summary, timeline_table
+from dashboard.figures import state_bars
+from dashboard.page import Page
+from dashboard.request import Request
+
+DAYS: Final = 30
+MOST_CHANGES: Final = 3
+
+
+def who(request: Request) -> str | None:
+    """Returns whose page it is: the one in the address, else the viewer, else (synthetic data) an example."""
+    asked = request.address.get("user")
+    if asked:
+        return asked
+    if request.store.synthetic or request.viewer.user is None:
+        users = _users(request)
+        return request.viewer.user if request.viewer.user in users else next(iter(users), None)
+    return request.viewer.user
+
+
+def _users(request: Request) -> list[str]:
+    window = Window.last(24 * DAYS, request.as_of_ms, request.zone)
+    return site_queries.choices(request.cur, request.viewer, window).users
+
+
+def controls(request: Request) -> Sequence[Component]:
+    """Returns, for an admin, the choice of a person: before sign-in everybody who may look is one."""
+    if request.viewer.kind != "admin":
+        return ()
+    return [select(request, "user", "Look as", _users(request))]
+
+
+def body(request: Request) -> Sequence[Any]:
+    """Returns the page, or a friendly word where the person ran nothing."""
+    user = who(request)
+    if user is None:
+        return [cards.empty("Nobody has held a GPU yet.", next_step="Your page fills itself with your first job.")]
+    region = partial(cards.region, now_ms=request.now_ms, zone=request.zone)
+    mine = cards.once(lambda: queries.me(request.cur, request.viewer, request.as_of_ms, user, request.zone))
+    return [
+        region("sentence", "Your summary", lambda: html.P(mine().sentence, className="sentence", id="sentence")),
+        region("running", "What runs now", lambda: _running(request, mine())),
+        region("changes", "What to change", lambda: _changes(request, mine())),
+        region("mine", "Your last 30 days", lambda: _hours(request, mine())),
+        region("recent", "Your recent runs", lambda: _recent(request, mine())),
+    ]
+
+
+def _running(request: Request, mine: Me) -> Component:
+    noun = request.words.runs
+    if not mine.running:
+        return cards.card("Running now", cards.empty(f"None of your {noun} holds a GPU right now."), id="running")
+    return cards.card("Running now", [running_card(run) for run in mine.running], id="running")
+
+
+def _changes(request: Request, mine: Me) -> Component:
+    shown = [recommendation(row) for row in mine.recommendations[:MOST_CHANGES]]
+    room = MOST_CHANGES - len(shown)
+    shown += [finding(row, request.site, with_run=True) for row in mine.findings[:room]]
+    if not shown:
+        return cards.card("Nothing to change", cards.empty(mine.sentence), id="changes")
+    title = "One thing to change" if len(shown) == 1 else f"{len(shown)} things to change"
+    return cards.card(title, shown, id="changes")
+
+
+def _hours(request: Request, mine: Me) -> Component:
+    now = mine.hours
+    jobs = request.address.to("/jobs", user=mine.user, range=f"{DAYS}d").href
+    active = share_pct(now.active_gpu_h, now.measured_gpu_h)
+    idle = share_pct(now.idle_gpu_h, now.measured_gpu_h)
+    figures = [
+        Figure(
+            id="held_gpu_h", label="Held", meaning="allocated", value=now.held_gpu_h, href=jobs,
+            text=format_gpu_h(now.held_gpu_h), note=f"{format_count(now.runs)} {request.words.runs}",
+            provenance=now.provenance,
+        ),
+        Figure(
+            id="active_gpu_h", label="Active", meaning="active", value=now.active_gpu_h, href=jobs, state="active",
+            text=format_gpu_h(now.active_gpu_h), share_pct=active, provenance=now.provenance,
+            note=f"{format_pct(active)} of measured hours" if active is not None else None,
+        ),
+        Figure(
+            id="idle_gpu_h", label="Idle", meaning="idle", value=now.idle_gpu_h, href=jobs, state="neutral",
+            text=format_gpu_h(now.idle_gpu_h), share_pct=idle, provenance=now.provenance,
+            note=f"{format_pct(idle)} of measured hours" if idle is not None else None,
+        ),
+        Figure(
+            id="unknown_gpu_h", label="Not measured", meaning="not measured", value=now.unknown_gpu_h, href=jobs,
+            text=format_gpu_h(now.unknown_gpu_h), note="never counted as idle", provenance=now.provenance,
+        ),
+    ]  # fmt: skip
+    figure = state_bars(
+        mine.timeline, request.zone, request.scheme, f"me-{mine.user}", coarse=request.coarse, height=220, neutral=True
+    )
+    return cards.card(
+        f"Last {DAYS} days",
+        [
+            figure_row(figures),
+            chart.graph(
+                "me-timeline",
+                figure,
+                summary=timeline_summary(mine.timeline),
+                table=timeline_table(mine.timeline, request.zone),
+                legend=state_legend(mine.timeline, neutral=True),
+            ),
+        ],
+        id="mine",
+    )
+
+
+def _recent(request: Request, mine: Me) -> Component:
+    noun = request.words.run
+    if not mine.recent:
+        return cards.card(f"Recent {noun}s", cards.empty(f"No {noun} of yours held a GPU in the last {DAYS} days."))
+    return cards.card(f"Recent {noun}s", run_table(mine.recent, request.zone, noun, neutral=True), id="recent")
+
+
+def title(request: Request) -> Any:
+    """Returns whose page it is."""
+    user = who(request)
+    return "My GPUs" if user is None or user == request.viewer.user else html.Span(["GPUs of ", html.Bdi(user)])
+
+
+PAGE: Final = Page(
+    module="me",
+    path="/me",
+    name="Me",
+    question="What do my GPUs do, and what should I change?",
+    body=body,
+    controls=controls,
+    title=title,
+    icon="me",
+    order=20,
+    live=True,
+    default_range="30d",
+)

@@ -1,0 +1,74 @@
+"""One request for a page: who asks, for what, with which cursor, drawn in which colours."""
+
+import dataclasses
+import functools
+
+from analytics.model import Filter, Viewer, Window
+from analytics.queries import site as site_queries
+from analytics.queries.site import Site
+from analytics.settings import SiteSettings
+from analytics.wording import Words, words
+from dashboard.filters import Address, View, view
+from dashboard.services import Services
+from dashboard.theme import Scheme
+from store.database import Cursor
+
+STALE_INTERVALS = 3
+"""A page whose newest row is older than this many collection intervals is marked stale."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """Everything a page's body may read. Windows end at ``as_of_ms``, the moment the data reaches to.
+
+    ``coarse`` is True on a touch screen, where a finger must scroll the page and not zoom a chart.
+    """
+
+    address: Address
+    cur: Cursor
+    services: Services
+    viewer: Viewer
+    now_ms: int
+    scheme: Scheme
+    coarse: bool
+    default_range: str
+
+    @functools.cached_property
+    def store(self) -> Site:
+        return site_queries.site(self.cur)
+
+    @functools.cached_property
+    def view(self) -> View:
+        return view(self.address, self.as_of_ms, self.zone, self.default_range)
+
+    @property
+    def site(self) -> SiteSettings:
+        return self.services.site
+
+    @property
+    def zone(self) -> str:
+        return self.services.site.zone
+
+    @property
+    def as_of_ms(self) -> int:
+        return self.store.data_to_ms or self.now_ms
+
+    @property
+    def window(self) -> Window:
+        return self.view.window
+
+    @property
+    def filter(self) -> Filter:
+        return self.view.filter
+
+    @property
+    def words(self) -> Words:
+        return words(self.store.kind)
+
+    @property
+    def stale_ms(self) -> int:
+        return STALE_INTERVALS * (self.store.interval_ms or 60_000)
+
+    @property
+    def stale(self) -> bool:
+        return self.store.data_to_ms is not None and self.now_ms - self.store.data_to_ms > self.stale_ms
