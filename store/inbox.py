@@ -38,6 +38,13 @@ class Waiting(msgspec.Struct, frozen=True):
     length: int
 
 
+class Batch(msgspec.Struct, frozen=True):
+    """What :meth:`Inbox.take` found: (name, bytes) in the order of arrival."""
+
+    count: int
+    entries: list[tuple[str, bytes]]
+
+
 class Inbox:
     """Appends from any thread, one reader. Opening it finds what an earlier process acknowledged and did not store.
 
@@ -51,10 +58,11 @@ class Inbox:
         self._max_waiting_bytes = max_waiting_bytes
         self._changed = threading.Condition()
         self._waiting: deque[Waiting] = deque()
-        self._unstored: dict[Path, int] = {}  # records of each file that are waiting or taken
+        self._unstored: dict[Path, int] = {}  # waiting records of each file
         self._waiting_bytes = 0
         self._queue: list[tuple[str, bytes, Future[None]]] = []
         self._closed = False
+        self._woken = False
         self._file: _LogFile | None = None
         self._number = 0
         self._disk = threading.Lock()  # held by whoever writes: the writer thread or append_many
@@ -81,20 +89,23 @@ class Inbox:
         with self._disk:
             self._write(segments)
 
-    def take(self, max_segments: int = 512, max_bytes: int = 64 << 20) -> list[tuple[Waiting, bytes]]:
-        """Returns the oldest segments, at least one where any waits; give them to :meth:`done` or :meth:`put_back`."""
+    def take(self, max_segments: int = 512, max_bytes: int = 64 << 20) -> Batch:
+        """Returns the oldest segments, at least one where any waits. They stay the oldest until :meth:`done`."""
         taken: list[Waiting] = []
         size = 0
         with self._changed:
-            while self._waiting and len(taken) < max_segments and (not taken or size < max_bytes):
-                taken.append(self._waiting.popleft())
-                size += taken[-1].length
-        return list(_read(taken))
+            for waiting in self._waiting:
+                if taken and (len(taken) >= max_segments or size + waiting.length > max_bytes):
+                    break
+                taken.append(waiting)
+                size += waiting.length
+        return Batch(len(taken), list(_read(taken)))
 
-    def done(self, taken: Sequence[tuple[Waiting, bytes]]) -> None:
-        """Forgets segments that are stored; a file of which nothing is left is unlinked."""
+    def done(self, batch: Batch) -> None:
+        """Forgets the segments of the last :meth:`take`, now stored; a file of which nothing is left is unlinked."""
         with self._disk, self._changed:
-            for waiting, _ in taken:
+            for _ in range(batch.count):
+                waiting = self._waiting.popleft()
                 self._waiting_bytes -= waiting.length
                 self._unstored[waiting.file] -= 1
             for path in [path for path, left in self._unstored.items() if left == 0]:
@@ -104,26 +115,27 @@ class Inbox:
                 path.unlink(missing_ok=True)
                 del self._unstored[path]
 
-    def put_back(self, taken: Sequence[tuple[Waiting, bytes]]) -> None:
-        """Returns segments that could not be stored to the head of the queue."""
-        with self._changed:
-            self._waiting.extendleft(waiting for waiting, _ in reversed(taken))
-            self._changed.notify_all()
-
     def wait(self, timeout_s: float) -> bool:
-        """Waits until a segment can be taken; False where none came in time or the inbox was closed."""
+        """Waits until a segment can be taken; False where none came in time, on :meth:`wake` and on :meth:`close`."""
         with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._closed, timeout_s)
+            self._changed.wait_for(lambda: self._waiting or self._woken or self._closed, timeout_s)
+            self._woken = False
             return bool(self._waiting)
+
+    def wake(self) -> None:
+        """Ends a :meth:`wait` early."""
+        with self._changed:
+            self._woken = True
+            self._changed.notify_all()
 
     @property
     def waiting(self) -> int:
-        """Number of segments that can be taken."""
+        """Number of segments acknowledged and not stored yet."""
         return len(self._waiting)
 
     @property
     def waiting_bytes(self) -> int:
-        """Bytes acknowledged and not stored yet, those taken included."""
+        """Bytes of segments acknowledged and not stored yet."""
         return self._waiting_bytes
 
     def close(self) -> None:
@@ -243,7 +255,7 @@ def _write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
-def _read(taken: Sequence[Waiting]) -> Iterator[tuple[Waiting, bytes]]:
+def _read(taken: Sequence[Waiting]) -> Iterator[tuple[str, bytes]]:
     with contextlib.ExitStack() as stack:
         open_files: dict[Path, int] = {}
         for waiting in taken:
@@ -251,7 +263,7 @@ def _read(taken: Sequence[Waiting]) -> Iterator[tuple[Waiting, bytes]]:
                 fd = os.open(waiting.file, os.O_RDONLY | os.O_CLOEXEC)
                 stack.callback(os.close, fd)
                 open_files[waiting.file] = fd
-            yield waiting, os.pread(open_files[waiting.file], waiting.length, waiting.offset)
+            yield waiting.name, os.pread(open_files[waiting.file], waiting.length, waiting.offset)
 
 
 def _scan(path: Path) -> Iterator[Waiting]:

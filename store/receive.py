@@ -9,6 +9,7 @@ import msgspec
 from store.errors import StoreError
 from store.inbox import Inbox
 from store.segment import SegmentError, read_head
+from store.tokens import Tokens
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -17,8 +18,8 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 PATH: Final = "/api/v1/segments"
 RETRY_AFTER_S: Final = 60
 
-_NO_TOKEN = (
-    "The token is missing or not known here; make one with `gpuledger token create` and put it into collector.token."
+_LET_IN_BY = (
+    "The token is missing or not known here; make one with `gpuledger token create` and give it to the collector."
 )
 
 
@@ -44,13 +45,13 @@ class Receiver:
     def __init__(
         self,
         inbox: Inbox,
-        holder: Callable[[str], str | None],
+        tokens: Tokens,
         *,
         synthetic: bool,
         max_bytes: int = 32 << 20,
     ) -> None:
         self._inbox = inbox
-        self._holder = holder
+        self._tokens = tokens
         self._synthetic = synthetic
         self._max_bytes = max_bytes
 
@@ -71,8 +72,8 @@ class Receiver:
             raise _Answer(405, f"{PATH} takes POST only.")
         headers = {key: value.decode("latin-1") for key, value in scope["headers"]}
         scheme, _, token = headers.get(b"authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or self._holder(token.strip()) is None:
-            raise _Answer(401, _NO_TOKEN)
+        if scheme.lower() != "bearer" or self._tokens.holder(token.strip()) is None:
+            raise _Answer(401, _LET_IN_BY)
         data = await self._body(headers.get(b"content-length", ""), receive)
         try:
             head, _ = read_head(data)

@@ -7,18 +7,17 @@ the GPU's row before it, inside its allocation; held time comes from allocations
 from typing import Final
 
 import msgspec
-import pyarrow as pa
 
 from store.catalog import METRICS, Kind, Metric
 from store.columns import MAX_SPAN_MS
 from store.database import Cursor, Database
 from store.dirty import HOUR_MS, as_of_ms
-from store.schema import UNPLACED
+from store.reduction import STATES, by_minute
+from store.schema import UNPLACED, rollup_columns
 from store.settings import StateSettings
 from store.states import parked_sql, state_sql
 
 MINUTE_MS: Final = 60_000
-_STATES: Final = ("active", "low", "idle_held", "idle")
 _TIMES: Final = (
     *("held_ms", "covered_ms", "active_ms", "low_ms", "idle_held_ms", "idle_ms", "unknown_ms", "unmeasurable_ms"),
     *("stray_ms", "parked_ms"),
@@ -42,7 +41,7 @@ def roll_up(database: Database, limit: int = 512, settings: StateSettings | None
                 "DELETE FROM dirty_hour USING work w WHERE dirty_hour.hour_ms = w.hour_ms "
                 "AND dirty_hour.node_key = w.node_key AND dirty_hour.gen = w.gen"
             )
-        return work.num_rows
+        return len(work)
 
 
 class _Bounds(msgspec.Struct, frozen=True):
@@ -67,7 +66,9 @@ def _recompute(cursor: Cursor, settings: StateSettings) -> None:
         "AND (hour_ms, node_key) IN (SELECT (hour_ms, node_key) FROM work)",
         times,
     )
-    cursor.execute(_minutes_sql(settings), {**times, "as_of": as_of_ms(cursor)})
+    held = {**times, "as_of": as_of_ms(cursor)}
+    with cursor.table("summed", by_minute(cursor.arrow(_parts_sql(settings), held))):
+        cursor.execute(_minutes_sql(), held)
     cursor.execute(_hours_sql(), times)
 
 
@@ -108,21 +109,18 @@ held_minute AS (
 """
 
 
-def _minutes_sql(settings: StateSettings) -> str:
-    sums = ", ".join(_rows_sql(metric) for metric in METRICS)
-    names = ", ".join(f"s.{column}" for metric in METRICS for column in _rollup_names(metric))
-    states = ", ".join(f"coalesce(s.{state}_ms, 0)" for state in _STATES)
-    measured = " + ".join(f"coalesce(s.{state}_ms, 0)" for state in _STATES)
-    metric_names = ", ".join(metric.name for metric in METRICS)
+def _parts_sql(settings: StateSettings) -> str:
+    """Returns the query of the parts that reduction.by_minute takes: rows, cut at minutes and at their allocation."""
+    metrics = ", ".join(metric.name for metric in METRICS)
+    codes = " ".join(f"WHEN '{name}' THEN {code}" for code, name in enumerate(STATES))
     return f"""
-    INSERT INTO gpu_minute
     WITH {_HELD_SQL},
     near AS (SELECT DISTINCT unnest([hour_ms // {HOUR_MS}, hour_ms // {HOUR_MS} + 1]) AS hour, node_key FROM work),
     near_row AS (
         SELECT *, lag(ts_ms) OVER (PARTITION BY gpu_key ORDER BY ts_ms, span_ms DESC, util_pct, mem_used_mib, power_w)
             AS before_ms
         FROM samples
-        WHERE ts_ms > $low AND ts_ms <= $high + {MAX_SPAN_MS}
+        WHERE ts_ms > $low AND ts_ms <= $high + {MAX_SPAN_MS} AND span_ms > 0
             AND (node_key, (ts_ms - 1) // {HOUR_MS}) IN (SELECT (node_key, hour) FROM near)),
     blind AS (
         SELECT gpu_key, min(from_ms) AS from_ms, max(to_ms) AS to_ms FROM null_reason
@@ -130,25 +128,26 @@ def _minutes_sql(settings: StateSettings) -> str:
     piece AS (
         SELECT s.node_key, s.gpu_key, h.run_key, s.ts_ms, s.span_ms,
             greatest(s.ts_ms - s.span_ms, s.before_ms, h.start_ms) AS from_ms, least(s.ts_ms, h.end_ms) AS to_ms,
-            {state_sql(settings)} AS state, {parked_sql(settings)} AS parked,
-            coalesce(s.ts_ms > b.from_ms AND s.ts_ms <= b.to_ms, false) AS blind, {metric_names}
+            (CASE {state_sql(settings)} {codes} END)::TINYINT AS state, coalesce({parked_sql(settings)}, false) AS parked,
+            coalesce(s.ts_ms > b.from_ms AND s.ts_ms <= b.to_ms, false) AS blind, {metrics}
         FROM near_row s LEFT JOIN held h ON h.run_key = s.run_key AND h.gpu_key = s.gpu_key
             JOIN gpu g ON g.gpu_key = s.gpu_key LEFT JOIN blind b ON b.gpu_key = s.gpu_key),
     part AS (
-        SELECT *, greatest(from_ms, minute * {MINUTE_MS}) AS a_ms, least(to_ms, (minute + 1) * {MINUTE_MS}) AS b_ms,
-            b_ms - a_ms AS ms
+        SELECT *, greatest(from_ms, minute * {MINUTE_MS}) AS a_ms, least(to_ms, (minute + 1) * {MINUTE_MS}) AS b_ms
         FROM (SELECT *, unnest(range(from_ms // {MINUTE_MS}, (to_ms - 1) // {MINUTE_MS} + 1)) AS minute
-              FROM piece WHERE to_ms > from_ms)),
-    summed AS (
-        SELECT minute * {MINUTE_MS} AS minute_ms, node_key, gpu_key, run_key,
-            count(*) FILTER (ts_ms = b_ms) AS rows,
-            coalesce(sum(ms) FILTER (state <> 'unknown'), 0)::BIGINT AS covered_ms,
-            {", ".join(f"coalesce(sum(ms) FILTER (state = '{state}'), 0)::BIGINT AS {state}_ms" for state in _STATES)},
-            coalesce(sum(ms) FILTER (state = 'unknown' AND blind), 0)::BIGINT AS unmeasurable_ms,
-            coalesce(sum(ms) FILTER (state = 'idle_held' AND parked), 0)::BIGINT AS parked_ms,
-            {sums}
-        FROM part SEMI JOIN work ON work.node_key = part.node_key AND work.hour_ms // {HOUR_MS} = part.minute // 60
-        GROUP BY ALL)
+              FROM piece WHERE to_ms > from_ms))
+    SELECT minute, part.node_key, gpu_key, run_key, span_ms, state, parked, blind, b_ms - a_ms AS ms,
+        (ts_ms = b_ms)::TINYINT AS ends, a_ms - (ts_ms - span_ms) AS before, b_ms - (ts_ms - span_ms) AS after, {metrics}
+    FROM part SEMI JOIN work ON work.node_key = part.node_key AND work.hour_ms // {HOUR_MS} = part.minute // 60"""
+
+
+def _minutes_sql() -> str:
+    names = ", ".join(f"s.{column.split()[0]}" for metric in METRICS for column in rollup_columns(metric))
+    states = ", ".join(f"coalesce(s.{state}_ms, 0)" for state in STATES[1:])
+    measured = " + ".join(f"coalesce(s.{state}_ms, 0)" for state in STATES[1:])
+    return f"""
+    INSERT INTO gpu_minute
+    WITH {_HELD_SQL}
     SELECT h.minute_ms, h.node_key, h.gpu_key, h.run_key, coalesce(s.rows, 0), h.held_ms,
         coalesce(s.covered_ms, 0), {states}, h.held_ms - ({measured}), coalesce(s.unmeasurable_ms, 0), 0,
         coalesce(s.parked_ms, 0), {names}
@@ -156,7 +155,8 @@ def _minutes_sql(settings: StateSettings) -> str:
     UNION ALL
     SELECT s.minute_ms, s.node_key, s.gpu_key, NULL, s.rows, 0, s.covered_ms, 0, 0, 0, 0, 0, 0,
         CASE WHEN n.slurm THEN s.active_ms + s.low_ms + s.idle_held_ms ELSE 0 END, 0, {names}
-    FROM summed s JOIN node n USING (node_key) WHERE s.run_key IS NULL"""
+    FROM summed s JOIN node n USING (node_key) WHERE s.run_key IS NULL
+    """
 
 
 def _hours_sql() -> str:
@@ -169,37 +169,6 @@ def _hours_sql() -> str:
     WHERE minute_ms >= $low AND minute_ms < $high
         AND (minute_ms // {HOUR_MS} * {HOUR_MS}, node_key) IN (SELECT (hour_ms, node_key) FROM work)
     GROUP BY hour_ms, node_key, gpu_key, run_key"""
-
-
-def _rollup_names(metric: Metric) -> tuple[str, ...]:
-    match metric.kind:
-        case Kind.GAUGE:
-            return (f"{metric.name}_sum", f"{metric.name}_ms", f"{metric.name}_max")
-        case Kind.DELTA:
-            return (f"{metric.name}_sum",)
-        case Kind.COUNT:
-            return (f"{metric.name}_max",)
-        case Kind.FLAGS:
-            return (f"{metric.name}_ms", f"{metric.name}_seen")
-
-
-def _rows_sql(metric: Metric) -> str:
-    """Returns the aggregates of a metric over parts of rows."""
-    name = metric.name
-    match metric.kind:
-        case Kind.GAUGE:
-            return (
-                f"sum({name}::BIGINT * ms)::BIGINT AS {name}_sum, "
-                f"sum(ms) FILTER ({name} IS NOT NULL)::BIGINT AS {name}_ms, max({name}) AS {name}_max"
-            )
-        case Kind.DELTA:
-            # Shared by time; the floors of running shares make the parts of a row add up to it exactly.
-            share = f"({name}::BIGINT * (b_ms - (ts_ms - span_ms)) // span_ms - {name}::BIGINT * (a_ms - (ts_ms - span_ms)) // span_ms)"
-            return f"sum(CASE WHEN ms = span_ms THEN {name}::BIGINT ELSE {share} END)::BIGINT AS {name}_sum"
-        case Kind.COUNT:
-            return f"max({name}) AS {name}_max"
-        case Kind.FLAGS:
-            return f"sum(ms) FILTER ({name} <> 0)::BIGINT AS {name}_ms, bit_or({name}) AS {name}_seen"
 
 
 def _again_sql(metric: Metric) -> str:

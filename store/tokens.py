@@ -41,12 +41,12 @@ def revoke(cursor: Cursor, name: str, now_ms: int) -> None:
         raise StoreError(f"There is no token {name} to revoke; `gpuledger token list` shows those there are.")
 
 
-def tokens(cursor: Cursor) -> list[Token]:
+def listed(cursor: Cursor) -> list[Token]:
     """Returns every token, the newest first."""
     return cursor.rows("SELECT name, made_ms, revoked_ms FROM token ORDER BY made_ms DESC, name", None, Token)
 
 
-class Gate:
+class Tokens:
     """Says whose token it is. Good ones are remembered, so a request costs a hash and no query."""
 
     def __init__(self, database: Database) -> None:
@@ -67,9 +67,10 @@ class Gate:
 
     def _look_up(self, digest: str) -> str | None:
         with self._lock, self._database.cursor() as cursor:
-            name = cursor.scalar("SELECT name FROM token WHERE sha256 = $1 AND revoked_ms IS NULL", [digest])
-            if name is not None:
-                self._good[digest] = str(name)
+            found = cursor.tuples("SELECT name FROM token WHERE sha256 = $1 AND revoked_ms IS NULL", [digest])
+            if not found:
+                return None
+            self._good[digest] = name = str(found[0][0])
             return name
 
 
