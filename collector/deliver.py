@@ -22,8 +22,8 @@ CONTENT_TYPE: Final = "application/vnd.gpuledger.segment"
 _FIRST_WAIT_S: Final = 1.0
 _LONGEST_WAIT_S: Final = 60.0
 _LONGEST_RETRY_AFTER_S: Final = 600.0
-_DELIVERED: Final = frozenset({200, 201, 202, 204, 409})  # 409: the hub has it already
-_REFUSED: Final = frozenset({400, 413, 415, 422})  # these bytes will never be taken
+_DELIVERED: Final = frozenset({200, 201, 202, 204})
+_REFUSED: Final = frozenset({400, 409, 413, 415, 422})  # these bytes will never be taken; 409: synthetic to a real hub
 _DENIED: Final = frozenset({401, 403})
 
 

@@ -9,7 +9,7 @@ Seconds = Annotated[float, msgspec.Meta(ge=0.5, le=3600)]
 
 
 class CollectorSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Every key of [collector]."""
+    """[collector]: what the node daemon reads, where segments wait and where they are sent."""
 
     node: str = ""
     """Name of this node as Slurm knows it; empty: the host name up to its first dot."""

@@ -10,7 +10,7 @@ import logging
 import os
 import threading
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TextIO
 
 from store.segment import SegmentError, read_head
 
@@ -139,7 +139,7 @@ class Spool:
 
     def close(self) -> None:
         """Gives the directory up."""
-        os.close(self._lock)
+        self._lock.close()
 
     def _path(self, name: str) -> Path:
         return self._directory / (name + SUFFIX)
@@ -161,18 +161,19 @@ class Spool:
             self._names.remove(name)
 
 
-def _take(path: Path) -> int:
-    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+def _take(path: Path) -> TextIO:
+    lock = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+", encoding="ascii")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        owner = os.read(lock, 32).decode(errors="replace").strip() or "unknown"
-        os.close(lock)
+        owner = lock.read(32).strip() or "unknown"
+        lock.close()
         raise SpoolBusy(
             f"another agent (PID {owner}) works on the spool {path.parent}: stop it first, or set collector.spool_dir"
         ) from None
-    os.ftruncate(lock, 0)
-    os.write(lock, f"{os.getpid()}\n".encode())
+    lock.truncate(0)
+    lock.write(f"{os.getpid()}\n")
+    lock.flush()
     return lock
 
 

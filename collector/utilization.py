@@ -98,22 +98,22 @@ class Watch:
         return share
 
     def _take(self, samples: list[tuple[int, float]], moment: Moment) -> None:
+        now_us = moment.wall_ms * 1000
+        samples = sorted(sample for sample in samples if sample[0] <= now_us + LONGEST_US)
         if not samples:
             return
-        samples.sort()
-        now_us, newest_us = moment.wall_ms * 1000, samples[-1][0]
-        if newest_us >= _EPOCH_US:
-            shift_us = 0
-        else:
+        self._newest_us = samples[-1][0]
+        shift_us = 0
+        if self._newest_us < _EPOCH_US:
             # The newest reading is never from the future, and fresh at least once: the least distance is the offset.
-            distance_us = int(moment.steady_s * 1_000_000) - newest_us
+            distance_us = int(moment.steady_s * 1_000_000) - self._newest_us
             self._offset_us = distance_us if self._offset_us is None else min(self._offset_us, distance_us)
             shift_us = self._offset_us + now_us - int(moment.steady_s * 1_000_000)
-        self._newest_us = newest_us
-        placed = ((at + shift_us, pct) for at, pct in samples)
-        self._add([(min(at, now_us), pct) for at, pct in placed if at <= now_us + LONGEST_US])
+        self._add([(min(at + shift_us, now_us), pct) for at, pct in samples])
 
     def _add(self, readings: list[tuple[int, float]]) -> None:
+        if readings and self._readings and self._readings[-1][0] > readings[0][0]:
+            self._readings.clear()  # they are from before the wall clock was set back
         # Drivers print 2619 or 808334905 % now and then: dropped and counted, never clipped to 100.
         sound = [reading for reading in readings if 0 <= reading[1] <= 100]
         self.refused += len(readings) - len(sound)

@@ -54,6 +54,7 @@ class GpuProbe:
         """Returns a row per GPU that answers."""
         rows: list[Row] = []
         events: list[Event] = []
+        self._gathered_s = moment.steady_s
         self._inventory.refresh(moment)
         try:
             for position, gpu in self._inventory.gpus.items():
