@@ -1,23 +1,26 @@
 """Can these numbers be trusted? What reported, what was refused, what ran and what failed."""
 
-import msgspec
+from typing import Final
 
-from analytics.model import Viewer
-from analytics.queries.nodes import NodeRow
+import msgspec
+from ClusterShell.NodeSet import NodeSet, NodeSetParseError
+
+from analytics.model import HOUR_MS, MINUTE_MS, Filter, Viewer, Window
+from analytics.queries import logs
+from analytics.queries.arrivals import Arrivals, arrivals
+from analytics.queries.hours import hours
+from analytics.queries.logs import LogRow
+from analytics.queries.nodes import NodeRow, nodes
+from analytics.queries.site import site
+from analytics.wording import format_duration, format_time, plural
+from store.catalog import BY_NAME, NULL_REASONS
 from store.database import Cursor
 
+__all__ = ["Health", "LogRow", "SlurmHours", "Unmeasurable", "expected_nodes", "health"]
 
-class LogRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The last run of a node's probe or of a job of the scheduler: same columns for both."""
-
-    where: str
-    what: str
-    at_ms: int
-    duration_ms: float
-    ok: bool
-    rows: int
-    runs: int
-    error: str
+MAX_SKEW_MS: Final = 30_000
+MAX_ACCOUNTING_LAG_MS: Final = 30 * MINUTE_MS
+_DAY_MS: Final = 24 * HOUR_MS
 
 
 class Unmeasurable(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +34,7 @@ class Unmeasurable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SlurmHours(msgspec.Struct, frozen=True, kw_only=True):
-    """GPU-hours of finished jobs as Slurm counts them (GPUs x elapsed) beside ours, same runs."""
+    """GPU-hours of jobs that ended in the last 7 days as Slurm counts them (GPUs x elapsed) beside ours, same runs."""
 
     runs: int
     slurm_gpu_h: float
@@ -39,7 +42,11 @@ class SlurmHours(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
-    """``ok`` is true where nothing below needs anybody; ``problems`` says in sentences what does."""
+    """``ok`` is true where nothing below needs anybody; ``problems`` says in sentences what does.
+
+    ``store_bytes`` is the database file without its write-ahead log. Nodes are those with GPUs; expected are also nodes
+    on which accounting saw GPU jobs in the last 7 days.
+    """
 
     ok: bool
     problems: list[str]
@@ -67,6 +74,162 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     synthetic: bool
 
 
+_UNMEASURABLE: Final = """
+    SELECT g.model, u.metric, u.reason, count(DISTINCT u.gpu_key) AS gpus
+    FROM null_reason u JOIN gpu g ON g.gpu_key = u.gpu_key
+    WHERE u.reason = 'not_supported' OR u.to_ms > $since
+    GROUP BY ALL ORDER BY g.model, u.metric, u.reason"""
+
+# Slurm counts a MIG instance as one GPU, so ours are not weighed by slices here.
+_SLURM: Final = """
+    WITH ended AS (
+        SELECT run_key, start_ms, end_ms, alloc_gpus * coalesce(elapsed_ms, end_ms - start_ms) AS slurm_ms FROM run
+        WHERE db_index IS NOT NULL AND alloc_gpus > 0 AND end_ms > $since AND start_ms >= $data_from),
+    ours AS (
+        SELECT run_key, sum(held_ms) AS held_ms FROM gpu_hour
+        WHERE hour_ms >= (SELECT min(start_ms) - 3600000 FROM ended) AND run_key IN (SELECT run_key FROM ended)
+        GROUP BY run_key)
+    SELECT count(*), CAST(coalesce(sum(slurm_ms), 0) AS BIGINT), CAST(coalesce(sum(held_ms), 0) AS BIGINT)
+    FROM ended LEFT JOIN ours USING (run_key)"""
+
+_LISTED: Final = """
+    SELECT DISTINCT node_list FROM run
+    WHERE node_list IS NOT NULL AND alloc_gpus > 0 AND coalesce(end_ms, $since + 1) > $since"""
+
+_SIZES: Final = """
+    SELECT (SELECT count(*) FROM dirty_hour), (SELECT count(*) FROM dirty_run), (SELECT count(*) FROM samples),
+        (SELECT CAST(block_size * total_blocks AS BIGINT) FROM pragma_database_size() LIMIT 1)"""
+
+
 def health(cur: Cursor, viewer: Viewer, now_ms: int) -> Health:
-    """Returns the state of the whole chain as seen at ``now_ms``."""
-    raise NotImplementedError
+    """Returns the state of the whole chain as seen at ``now_ms``.
+
+    A synthetic store is a story told once: it is seen at the end of its data.
+    """
+    store = site(cur)
+    to_ms = store.data_to_ms
+    seen_ms = to_ms if store.synthetic and to_ms is not None else now_ms
+    listed = nodes(cur, viewer, seen_ms)
+    with_gpus = [node for node in listed if node.gpus]
+    expected = expected_nodes(cur, with_gpus, seen_ms)
+    came = arrivals(cur, seen_ms)
+    if store.synthetic:
+        came = msgspec.structs.replace(came, late=0)  # two weeks that were sent at once are not late
+    job_rows, probe_rows = logs.jobs(cur), logs.probes(cur)
+    lag_ms = accounting_lag_ms(probe_rows, seen_ms)
+    pending_hours, pending_runs, rows, store_bytes = cur.tuples(_SIZES)[0]
+    skews = [abs(node.skew_ms) for node in listed if node.skew_ms is not None]
+    problems = [
+        *_of_nodes(with_gpus, expected),
+        *_of_arrivals(came),
+        *_of_logs(job_rows, probe_rows),
+        *_of_accounting(lag_ms),
+    ]
+    return Health(
+        ok=not problems and to_ms is not None,
+        problems=problems,
+        data_to_ms=to_ms,
+        age_ms=None if to_ms is None else max(0, seen_ms - to_ms),
+        nodes_reporting=sum(not node.silent for node in with_gpus),
+        nodes_expected=len(expected),
+        nodes=listed,
+        coverage_24h=hours(cur, viewer, Window.last(24, to_ms), Filter()).coverage if to_ms is not None else None,
+        segments_24h=came.segments,
+        segments_late_24h=came.late,
+        segments_refused_24h=came.refused,
+        refused=came.reasons,
+        unknown_columns=came.unknown_columns,
+        max_skew_ms=max(skews, default=None),
+        accounting_lag_ms=lag_ms,
+        pending_hours=pending_hours,
+        pending_runs=pending_runs,
+        jobs=job_rows,
+        probes=probe_rows,
+        unmeasurable=_unmeasurable(cur, seen_ms),
+        slurm=_slurm(cur, store.data_from_ms, seen_ms),
+        store_bytes=store_bytes,
+        rows=rows,
+        synthetic=store.synthetic,
+    )
+
+
+def expected_nodes(cur: Cursor, known: list[NodeRow], now_ms: int) -> list[str]:
+    """Returns the names of nodes that should report: those that ever did, and those of GPU jobs of the last 7 days."""
+    names = {node.name for node in known}
+    for (text,) in cur.tuples(_LISTED, {"since": now_ms - 7 * _DAY_MS}):
+        try:
+            names.update(NodeSet(text))
+        except NodeSetParseError:
+            continue
+    return sorted(names)
+
+
+def accounting_lag_ms(probes: list[LogRow], now_ms: int) -> int | None:
+    """Returns the time since accounting was last read well; None where no node reads it."""
+    read = [row.at_ms for row in probes if row.what == "accounting" and row.ok]
+    return max(0, now_ms - max(read)) if read else None
+
+
+def _unmeasurable(cur: Cursor, now_ms: int) -> list[Unmeasurable]:
+    rows = cur.tuples(_UNMEASURABLE, {"since": now_ms - _DAY_MS})
+    return [
+        Unmeasurable(
+            model=model,
+            metric=metric,
+            label=BY_NAME[metric].label if metric in BY_NAME else metric,
+            reason=NULL_REASONS.get(reason, reason),
+            gpus=gpus,
+        )
+        for model, metric, reason, gpus in rows
+    ]
+
+
+def _slurm(cur: Cursor, data_from_ms: int | None, now_ms: int) -> SlurmHours | None:
+    if data_from_ms is None:
+        return None
+    runs, slurm_ms, our_ms = cur.tuples(_SLURM, {"since": now_ms - 7 * _DAY_MS, "data_from": data_from_ms})[0]
+    return SlurmHours(runs=runs, slurm_gpu_h=slurm_ms / HOUR_MS, our_gpu_h=our_ms / HOUR_MS) if runs else None
+
+
+def _of_nodes(known: list[NodeRow], expected: list[str]) -> list[str]:
+    found = []
+    silent = sorted((node for node in known if node.silent), key=lambda node: -node.age_ms)
+    if silent:
+        names = ", ".join(f"{node.name} for {format_duration(node.age_ms)}" for node in silent[:5])
+        more = f" and {len(silent) - 5} more" if len(silent) > 5 else ""
+        found.append(
+            f"{plural(len(silent), 'node')} of {len(known)} sent nothing: {names}{more}; run `gpuledger doctor` there."
+        )
+    never = NodeSet.fromlist(sorted(set(expected) - {node.name for node in known}))
+    if never:
+        found.append(f"GPU jobs ran on {never} and no agent reports from there; start `gpuledger collect` on them.")
+    skewed = [node for node in known if node.skew_ms is not None and abs(node.skew_ms) > MAX_SKEW_MS]
+    found += [
+        f"The clock of {node.name} is {format_duration(abs(node.skew_ms or 0))} off; set its time service right."
+        for node in skewed
+    ]
+    return found
+
+
+def _of_arrivals(came: Arrivals) -> list[str]:
+    if not came.refused:
+        return []
+    reason = f" ({came.reasons[0]})" if came.reasons else ""
+    return [f"{plural(came.refused, 'segment')} of the last 24 h could not be read{reason}; they are in quarantine/."]
+
+
+def _of_logs(jobs: list[LogRow], probes: list[LogRow]) -> list[str]:
+    found = [
+        f"The hub's job {row.what} failed at {format_time(row.at_ms)} UTC: {row.error}" for row in jobs if not row.ok
+    ]
+    failed = [row for row in probes if not row.ok]
+    found += [f"Probe {row.what} failed on {row.where}: {row.error}" for row in failed[:5]]
+    if len(failed) > 5:
+        found.append(f"{len(failed) - 5} more probes failed; they are listed below.")
+    return found
+
+
+def _of_accounting(lag_ms: int | None) -> list[str]:
+    if lag_ms is None or lag_ms <= MAX_ACCOUNTING_LAG_MS:
+        return []
+    return [f"Accounting was last read {format_duration(lag_ms)} ago; look at the probe on the host that runs sacct."]

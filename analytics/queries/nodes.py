@@ -1,15 +1,32 @@
 """Nodes and their GPUs: what they do now, who holds them, and how the last 24 hours were."""
 
+from collections import defaultdict
+from typing import Final
+
 import msgspec
 
-from analytics.model import Viewer
+from analytics.model import HOUR_MS, MINUTE_MS, Filter, State, Viewer, Window
+from analytics.queries import events
 from analytics.queries.events import EventRow
-from analytics.queries.lanes import Stretch
+from analytics.queries.hours import HoursRow, breakdown
+from analytics.queries.scope import fill, visible
+from analytics.queries.stretches import Stretch, merge
 from store.database import Cursor
+from store.states import STATE_SQL
+
+__all__ = ["EventRow", "GpuDay", "GpuNow", "Holder", "NodeDetail", "NodeRow", "Stretch", "node", "nodes"]
+
+STALE_INTERVALS: Final = 3
+"""A node is silent, and its GPUs' state unknown, when its newest row is older than this many intervals."""
+
+DAY_HOURS: Final = 24
 
 
 class GpuNow(msgspec.Struct, frozen=True, kw_only=True):
-    """The newest reading of a GPU. ``state`` is unknown where the newest row is older than 3 intervals."""
+    """The newest reading of a GPU. ``state`` is unknown where the newest row is older than 3 intervals.
+
+    Without a holder it is unallocated, or stray where a Slurm node shows work or memory with no allocation behind it.
+    """
 
     gpu_key: int
     uuid: str
@@ -50,16 +67,6 @@ class NodeRow(msgspec.Struct, frozen=True, kw_only=True):
     gpu_now: list[GpuNow]
 
 
-class GpuDay(msgspec.Struct, frozen=True, kw_only=True):
-    """A GPU's last 24 hours: its states, and who held it beneath."""
-
-    gpu: GpuNow
-    pci_bus_id: str | None
-    minor: int | None
-    stretches: list[Stretch]
-    holders: list["Holder"]
-
-
 class Holder(msgspec.Struct, frozen=True, kw_only=True):
     """A run that held a GPU."""
 
@@ -70,6 +77,16 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
     end_ms: int | None
 
 
+class GpuDay(msgspec.Struct, frozen=True, kw_only=True):
+    """A GPU's last 24 hours: its states, and who held it beneath."""
+
+    gpu: GpuNow
+    pci_bus_id: str | None
+    minor: int | None
+    stretches: list[Stretch]
+    holders: list[Holder]
+
+
 class NodeDetail(msgspec.Struct, frozen=True, kw_only=True):
     """A node with each GPU's day and the node's newest events."""
 
@@ -78,11 +95,155 @@ class NodeDetail(msgspec.Struct, frozen=True, kw_only=True):
     events: list[EventRow]
 
 
+class _Node(msgspec.Struct, frozen=True):
+    node_key: int
+    name: str
+    cluster: str
+    slurm: bool
+    gpus: int
+    model: str | None
+    driver_version: str | None
+    agent_version: str | None
+    interval_ms: int
+    first_ms: int
+    last_ms: int
+    skew_ms: int | None
+
+
+_NODES: Final = """
+    SELECT n.node_key, n.name, n.cluster, n.slurm, count(g.gpu_key) AS gpus, min(g.model) AS model,
+        any_value(n.driver_version) AS driver_version, any_value(n.agent_version) AS agent_version, n.interval_ms,
+        n.first_ms, n.last_ms, any_value(n.skew_ms) AS skew_ms
+    FROM node n LEFT JOIN gpu g ON g.node_key = n.node_key
+    WHERE n.node_key <> 0 AND ($name IS NULL OR n.name = $name)
+    GROUP BY n.node_key, n.name, n.cluster, n.slurm, n.interval_ms, n.first_ms, n.last_ms ORDER BY n.name"""
+
+# Who holds a GPU is told only to those who may see the run.
+_NOW: Final = """
+    WITH row AS (
+        SELECT s.*, {state} AS state FROM samples s JOIN gpu g ON g.gpu_key = s.gpu_key
+        WHERE s.ts_ms > $since AND list_contains($node_keys, s.node_key)
+        QUALIFY row_number() OVER (PARTITION BY s.gpu_key ORDER BY s.ts_ms DESC) = 1),
+    holder AS (
+        SELECT a.gpu_key, r.run_key, r.job_id, r.user_name, {seen} AS seen
+        FROM allocation a JOIN run r ON r.run_key = a.run_key WHERE a.end_ms IS NULL AND r.end_ms IS NULL
+        QUALIFY row_number() OVER (PARTITION BY a.gpu_key ORDER BY a.start_ms DESC, a.run_key) = 1)
+    SELECT g.node_key, g.gpu_key, g.uuid, g.idx AS index, g.model,
+        CASE WHEN s.state IS NULL OR s.ts_ms < $now - $stale * n.interval_ms THEN 'unknown'
+            WHEN h.run_key IS NOT NULL THEN s.state
+            WHEN n.slurm AND s.state IN ('active', 'low', 'idle_held') THEN 'stray' ELSE 'unallocated' END AS state,
+        CASE WHEN h.seen THEN h.run_key END AS run_key, CASE WHEN h.seen THEN h.job_id END AS job_id,
+        CASE WHEN h.seen THEN h.user_name END AS "user",
+        s.util_pct / 10 AS util_pct, CAST(s.mem_used_mib AS DOUBLE) AS mem_used_mib, g.mem_total_mib,
+        s.power_w / 10 AS power_w, g.power_limit_w, CAST(s.temp_c AS DOUBLE) AS temp_c, s.ts_ms AS row_ms
+    FROM gpu g JOIN node n ON n.node_key = g.node_key LEFT JOIN row s ON s.gpu_key = g.gpu_key
+        LEFT JOIN holder h ON h.gpu_key = g.gpu_key
+    WHERE list_contains($node_keys, g.node_key) ORDER BY g.node_key, g.idx, g.gpu_key"""
+
+_LOOK_BACK_MS: Final = 15 * MINUTE_MS  # the longest span of a row
+
+
 def nodes(cur: Cursor, viewer: Viewer, now_ms: int) -> list[NodeRow]:
     """Returns every node by name. ``now_ms`` tells the age; on data at rest pass the moment the data reaches to."""
-    raise NotImplementedError
+    return [row for row, _ in _nodes(cur, viewer, now_ms, None)]
+
+
+def _nodes(cur: Cursor, viewer: Viewer, now_ms: int, name: str | None) -> list[tuple[NodeRow, int]]:
+    found = cur.rows(_NODES, {"name": name}, _Node)
+    if not found:
+        return []
+    gpus = _now(cur, viewer, [node.node_key for node in found], now_ms)
+    window = Window.last(DAY_HOURS, max(node.last_ms for node in found))
+    day = {row.key: row for row in breakdown(cur, viewer, window, Filter(node=name), "node")}
+    return [(_row(node, gpus[node.node_key], day.get(node.name), now_ms), node.node_key) for node in found]
+
+
+def _now(cur: Cursor, viewer: Viewer, node_keys: list[int], now_ms: int) -> dict[int, list[GpuNow]]:
+    seen = visible(viewer)
+    times = {"since": now_ms - _LOOK_BACK_MS, "now": now_ms, "stale": STALE_INTERVALS, "node_keys": node_keys}
+    by_node: dict[int, list[GpuNow]] = defaultdict(list)
+    for node_key, *values in cur.tuples(fill(_NOW, state=STATE_SQL, seen=seen.sql), seen.params | times):
+        by_node[node_key].append(GpuNow(**dict(zip(GpuNow.__struct_fields__, values, strict=True))))
+    return by_node
+
+
+def _row(node: _Node, gpu_now: list[GpuNow], day: HoursRow | None, now_ms: int) -> NodeRow:
+    age_ms = max(0, now_ms - node.last_ms)
+    known = msgspec.structs.asdict(node)
+    del known["node_key"]
+    return NodeRow(
+        **known,
+        age_ms=age_ms,
+        silent=age_ms > STALE_INTERVALS * node.interval_ms,
+        held_gpu_h_day=day.held_gpu_h if day else 0.0,
+        idle_gpu_h_day=day.idle_gpu_h if day else 0.0,
+        coverage_day=day.coverage if day else None,
+        gpu_now=gpu_now,
+    )
+
+
+# The minute's largest part says its state; half a minute of idle is enough, so that no idle minute is lost.
+_DAY: Final = """
+    SELECT gpu_key, minute_ms,
+        CASE WHEN held >= 30000 AND idle_held + idle >= 30000 THEN if(idle_held >= idle, 'idle_held', 'idle')
+            WHEN held >= 30000 THEN CASE greatest(active, low, unknown) WHEN active THEN 'active' WHEN low THEN 'low'
+                ELSE 'unknown' END
+            WHEN stray >= 30000 THEN 'stray' WHEN covered > 0 THEN 'unallocated' ELSE 'unknown' END AS state
+    FROM (
+        SELECT gpu_key, minute_ms, sum(held_ms) AS held, sum(active_ms) AS active, sum(low_ms) AS low,
+            sum(idle_held_ms) AS idle_held, sum(idle_ms) AS idle, sum(unknown_ms) AS unknown, sum(stray_ms) AS stray,
+            sum(covered_ms) AS covered
+        FROM gpu_minute WHERE node_key = $node_key AND minute_ms >= $start AND minute_ms < $end GROUP BY ALL)
+    ORDER BY gpu_key, minute_ms"""
+
+_HOLDERS: Final = """
+    SELECT a.gpu_key, r.run_key, r.job_id, r.user_name AS "user", a.start_ms, a.end_ms
+    FROM allocation a JOIN run r ON r.run_key = a.run_key
+    WHERE a.node_key = $node_key AND a.start_ms < $end AND (a.end_ms IS NULL OR a.end_ms > $start) AND {seen}
+    ORDER BY a.start_ms, a.run_key"""
 
 
 def node(cur: Cursor, viewer: Viewer, name: str, now_ms: int) -> NodeDetail | None:
     """Returns one node, or None where there is none of that name."""
-    raise NotImplementedError
+    found = _nodes(cur, viewer, now_ms, name)
+    if not found:
+        return None
+    row, node_key = found[0]
+    end = max(row.last_ms, now_ms // MINUTE_MS * MINUTE_MS)
+    span = {"node_key": node_key, "start": end - DAY_HOURS * HOUR_MS, "end": end}
+    seen = visible(viewer)
+    holders: dict[int, list[Holder]] = defaultdict(list)
+    for gpu_key, *values in cur.tuples(fill(_HOLDERS, seen=seen.sql), seen.params | span):
+        holders[gpu_key].append(Holder(**dict(zip(Holder.__struct_fields__, values, strict=True))))
+    days = _days(cur, span)
+    places = cur.tuples("SELECT gpu_key, pci_bus_id, minor FROM gpu WHERE node_key = $1", [node_key])
+    where = {gpu_key: (bus, minor) for gpu_key, bus, minor in places}
+    return NodeDetail(
+        node=row,
+        gpus=[
+            GpuDay(
+                gpu=gpu,
+                pci_bus_id=where[gpu.gpu_key][0],
+                minor=where[gpu.gpu_key][1],
+                stretches=days.get(gpu.gpu_key, []),
+                holders=holders[gpu.gpu_key],
+            )
+            for gpu in row.gpu_now
+        ],
+        events=events.of_node(cur, name),
+    )
+
+
+def _days(cur: Cursor, span: dict[str, int]) -> dict[int, list[Stretch]]:
+    """The minutes of each GPU as stretches; where there is no row nothing is known."""
+    by_gpu: dict[int, list[Stretch]] = defaultdict(list)
+    for gpu_key, minute_ms, state in cur.tuples(_DAY, span):
+        lane = by_gpu[gpu_key]
+        at = lane[-1].end_ms if lane else span["start"]
+        if minute_ms > at:
+            lane.append(Stretch(state=State.UNKNOWN, start_ms=at, end_ms=minute_ms))
+        lane.append(Stretch(state=state, start_ms=max(at, minute_ms), end_ms=minute_ms + MINUTE_MS))
+    for lane in by_gpu.values():
+        if lane[-1].end_ms < span["end"]:
+            lane.append(Stretch(state=State.UNKNOWN, start_ms=lane[-1].end_ms, end_ms=span["end"]))
+    return {gpu_key: merge(lane) for gpu_key, lane in by_gpu.items()}
