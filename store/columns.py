@@ -16,6 +16,7 @@ ARROW_TYPE: Final[dict[str, pa.DataType]] = {
     "i1": pa.int8(), "i2": pa.int16(), "i4": pa.int32(), "i8": pa.int64(),
 }  # fmt: skip
 
+HOUR_MS: Final = 3_600_000
 MAX_SPAN_MS: Final = 900_000
 """A row stands for at most a quarter of an hour, whatever it says: rollups need look no further back than that."""
 
@@ -41,6 +42,12 @@ class Rows:
         ):
             raise SegmentError("segment refused: a row names a device or holding that the segment does not list")
         self.metrics = {metric.name: _metric(metric, table.columns, table.rows) for metric in METRICS}
+
+    def hours(self) -> set[int]:
+        """Returns the starts of the hours that the rows' spans touch, in ms."""
+        ends = np.unique((self.ts_ms - 1) // HOUR_MS)
+        starts = np.unique((self.ts_ms - self.span_ms) // HOUR_MS)
+        return {int(hour) * HOUR_MS for hour in (*ends, *starts)}
 
     def held_devices(self) -> set[tuple[int, int]]:
         """Returns the (holding, device) pairs that rows name, positions in the segment's lists."""

@@ -9,11 +9,10 @@ from typing import Final
 
 import pyarrow as pa
 
+from store.columns import HOUR_MS
 from store.database import Cursor
 from store.runbook import Change
 from store.schema import UNPLACED
-
-HOUR_MS: Final = 3_600_000
 
 _CHANGES: Final = pa.schema(
     [("node_key", pa.int32()), ("gpu_key", pa.int32()), ("start_ms", pa.int64()), ("end_ms", pa.int64())]
@@ -25,19 +24,18 @@ def as_of_ms(cursor: Cursor) -> int:
     return int(cursor.scalar("SELECT coalesce(max(last_ms), 0) FROM node"))
 
 
-def mark_rows(cursor: Cursor, batch: str) -> None:
-    """Marks the hours and runs of new rows; ``batch`` is the name under which the cursor knows them."""
-    cursor.execute(f"""
-        INSERT INTO dirty_hour SELECT DISTINCT unnest([(ts_ms - 1) // {HOUR_MS}, (ts_ms - span_ms) // {HOUR_MS}])
-            * {HOUR_MS}, node_key, currval('generations') FROM {batch} WHERE span_ms > 0
-        ON CONFLICT DO UPDATE SET gen = excluded.gen""")
-    cursor.execute(f"""
-        INSERT INTO dirty_run SELECT DISTINCT run_key, currval('generations') FROM {batch} WHERE run_key IS NOT NULL
-        ON CONFLICT DO UPDATE SET gen = excluded.gen""")
+def mark_hours(cursor: Cursor, hours: Iterable[tuple[int, int]]) -> None:
+    """Marks (hour_ms, node_key) pairs in which rows came in."""
+    marks = sorted(set(hours))
+    content = pa.table({"hour_ms": [hour for hour, _ in marks], "node_key": [node for _, node in marks]})
+    with cursor.table("batch_hour", content):
+        cursor.execute("""
+            INSERT INTO dirty_hour SELECT hour_ms, node_key, currval('generations') FROM batch_hour
+            ON CONFLICT DO UPDATE SET gen = excluded.gen""")
 
 
 def mark_runs(cursor: Cursor, run_keys: Sequence[int]) -> None:
-    """Marks runs whose description or allocations changed."""
+    """Marks runs with new rows and runs whose description or allocations changed."""
     cursor.execute(
         "INSERT INTO dirty_run SELECT DISTINCT unnest($1::INTEGER[]), currval('generations') "
         "ON CONFLICT DO UPDATE SET gen = excluded.gen",
@@ -46,8 +44,11 @@ def mark_runs(cursor: Cursor, run_keys: Sequence[int]) -> None:
 
 
 def mark_changes(cursor: Cursor, changes: Iterable[Change], before_ms: int, after_ms: int) -> None:
-    """Marks the hours of changed held time, of other runs' time on the same GPUs that a change cuts short or frees, and
-    of open allocations for the time by which data now reaches further (``before_ms`` to ``after_ms``)."""
+    """Marks the hours of held time that is not what it was.
+
+    That is changed time itself, other runs' time on the same GPUs that a change cuts short or frees, and the time of
+    open allocations by which data now reaches further (``before_ms`` to ``after_ms``).
+    """
     rows = [(change.node_key, change.gpu_key, change.start_ms, change.end_ms) for change in changes]
     columns = {name: [row[i] for row in rows] for i, name in enumerate(_CHANGES.names)}
     with cursor.table("batch_change", pa.table(columns, schema=_CHANGES)):

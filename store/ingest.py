@@ -47,6 +47,7 @@ class _Parsed:
     def __init__(self, segment: Segment, rows: columns.Rows) -> None:
         self.segment = segment
         self.rows = rows
+        self.held = rows.held_devices()
         self.last_ms = max(segment.last_ms, int(rows.ts_ms.max())) if rows.count else segment.last_ms
 
 
@@ -130,7 +131,15 @@ def _store(cursor: Cursor, items: Sequence[_Parsed], received_ms: int) -> None:
     changed = runtables.write(cursor, book)
     _insert_rows(cursor, items, places, entries)
     _insert_names(cursor, items, nodes, received_ms)
-    dirty.mark_runs(cursor, changed)
+    dirty.mark_hours(
+        cursor, [(hour, node) for item, (node, _) in zip(items, places, strict=True) for hour in item.rows.hours()]
+    )
+    shown = {
+        runtables.final_key(held[position])
+        for item, held in zip(items, entries, strict=True)
+        for position, _ in item.held
+    }
+    dirty.mark_runs(cursor, sorted(shown.union(changed)))
     changes = [change for entry in (*book.touched(), *book.merged()) for change in entry.changes()]
     dirty.mark_changes(cursor, changes, before_ms, dirty.as_of_ms(cursor))
 
@@ -149,12 +158,11 @@ def _observe(book: RunBook, items: Sequence[_Parsed], places: Sequence[tuple[int
     sights: dict[tuple[int, Holding], tuple[Holding, int, set[int]]] = {}
     keys: list[list[tuple[int, Holding]]] = []
     for item, (node_key, gpu_keys) in zip(items, places, strict=True):
-        shown = item.rows.held_devices()
         keys.append([])
         for position, holding in enumerate(item.segment.holdings):
             key = (node_key, msgspec.structs.replace(holding, end_ms=None, devices=()))
             keys[-1].append(key)
-            devices = {*holding.devices, *(device for held, device in shown if held == position)}
+            devices = {*holding.devices, *(device for held, device in item.held if held == position)}
             _, seen_ms, found = sights.get(key, (holding, 0, set()))
             known = sights[key][0] if key in sights else holding
             if known.end_ms is None or (holding.end_ms or 0) > known.end_ms:
@@ -189,8 +197,7 @@ def _insert_rows(
     if not parts:
         return
     with cursor.table("batch_rows", columns.table(parts)):
-        cursor.execute("INSERT INTO hot BY NAME SELECT * FROM batch_rows ORDER BY gpu_key, ts_ms")
-        dirty.mark_rows(cursor, "batch_rows")
+        cursor.execute("INSERT INTO hot BY NAME SELECT * FROM batch_rows")
 
 
 def _insert_names(cursor: Cursor, items: Sequence[_Parsed], nodes: dict[str, int], received_ms: int) -> None:
