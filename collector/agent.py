@@ -1,5 +1,6 @@
 """The node daemon: at each beat of the grid it reads, attributes, and closes segments."""
 
+import contextlib
 import logging
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -81,10 +82,12 @@ class Agent:
         self._last = moment
 
     def finish(self, moment: Moment) -> None:
-        """Takes a last row and closes the segment."""
+        """Takes a last row and closes the segment, then the driver."""
         self._read(moment)
         self._event(moment, "agent_stopped", "stopped as asked")
         self._close(moment, ())
+        with contextlib.suppress(Unanswered):  # one that hangs is left to the end of the process
+            self._driver.call(self._close_driver, self._settings.driver_timeout_s)
 
     def _read(self, moment: Moment) -> None:
         reports = self._driver_reports(moment)
@@ -119,6 +122,10 @@ class Agent:
             self._driver.call(lambda: _gather_from(due, moment), self._settings.driver_timeout_s)
         except Unanswered as error:
             self._tell("driver", str(error))
+
+    def _close_driver(self) -> Reports:
+        self._inventory.close()
+        return []
 
     def _ask_holdings(
         self, moment: Moment, reports: Reports

@@ -55,12 +55,10 @@ def run(settings: CollectorSettings, *, cluster: str, version: str, stop: thread
     spool = Spool(Path(settings.spool_dir), round(settings.spool_max_mib * 1024 * 1024), settings.spool_max_age_s)
     try:
         delivery = Delivery(spool, settings)
-        inventory = Inventory()
-        agent = _assemble(settings, _origin(settings, node, cluster, version), inventory, Outbox(spool, delivery))
+        agent = _assemble(settings, _origin(settings, node, cluster, version), Outbox(spool, delivery))
         delivery.start()
         _loop(agent, Grid(settings.interval_s, node), stop)
         delivery.finish(_LAST_TRY_S)
-        inventory.close()
     finally:
         spool.close()
 
@@ -106,7 +104,8 @@ def _origin(settings: CollectorSettings, node: str, cluster: str, version: str) 
     )
 
 
-def _assemble(settings: CollectorSettings, origin: Origin, inventory: Inventory, outbox: Outbox) -> Agent:
+def _assemble(settings: CollectorSettings, origin: Origin, outbox: Outbox) -> Agent:
+    inventory = Inventory()
     kept_file = Path(settings.spool_dir) / _CARRYOVER_FILE
     kept = carryover.load(kept_file, carryover.kernel_boot_id())
 

@@ -84,6 +84,18 @@ def test_it_delivers_at_once_and_flushes_when_asked_to_stop(daemon, hub, tmp_pat
     assert list((tmp_path / "spool").glob("*.segment")) == []
 
 
+def test_a_driver_that_hangs_does_not_hold_it_up(daemon, hub, tmp_path):
+    process = daemon(driver_timeout_s=0.5, segment_s=0.5)
+    hub.wait_for(2, 20)
+    write_scenario(tmp_path / "scenario", "count=2\nlatency_us.nvmlDeviceGetPowerUsage = 60000000\n")
+    deadline = time.monotonic() + 20
+    while all(run.ok for run in decode(hub.bodies[-1]).probes):
+        assert time.monotonic() < deadline
+        threading.Event().wait(0.02)
+    assert stop(process)[0] == 0
+    assert decode(hub.bodies[-1]).events[-1].kind == "agent_stopped"
+
+
 def test_without_a_hub_it_keeps_everything_and_says_so_once(daemon, tmp_path):
     process = daemon(hub="http://127.0.0.1:9", segment_s=0.5)
     deadline = time.monotonic() + 20
