@@ -23,6 +23,10 @@ AHEAD_S = 2 * DAY_S  # how far the world is simulated beyond what is sent
 PROGRESS = "demo.json"
 
 
+class OtherCluster(Exception):
+    """The directory belongs to a synthetic cluster with other settings; the message says what to do."""
+
+
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """What was handed over: all of [from_s, to_s). The cluster began at ``start_s``; a restart goes on from here."""
 
@@ -39,13 +43,13 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def load(cls, directory: Path, settings: DemoSettings, now_s: int) -> Self:
-        """Returns what was noted in ``directory``; raises ValueError where it is another cluster's."""
+        """Returns what was noted in ``directory``; raises OtherCluster where it is another cluster's."""
         path = directory / PROGRESS
         if not path.exists():
             return cls.begin(settings, now_s)
         noted = msgspec.json.decode(path.read_bytes(), type=cls)
         if noted.settings != settings:
-            raise ValueError(
+            raise OtherCluster(
                 f"{directory} holds a synthetic cluster with other settings; choose another --data DIR or delete it"
             )
         return noted
@@ -61,7 +65,7 @@ def feed(push: Push, settings: DemoSettings, directory: Path, clock: Clock, stop
     """Hands batches of encoded segments to ``push`` until ``stop`` is set, or, not ``live``, until all days are sent.
 
     A batch is a day of all nodes, later a minute of them. The truth about every run goes to ``directory``/truth.jsonl
-    when all days are there, and once an hour from then on. Raises ValueError where ``directory`` belongs to a
+    when all days are there, and once an hour from then on. Raises OtherCluster where ``directory`` belongs to a
     synthetic cluster with other settings.
     """
     directory.mkdir(parents=True, exist_ok=True)

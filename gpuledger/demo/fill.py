@@ -7,7 +7,8 @@ from threading import Event
 import msgspec
 
 from analytics.schedule import Job, Schedule
-from analytics.settings import AnalyticsSettings, SiteSettings
+from analytics.settings import AnalyticsSettings
+from analytics.site import SiteSettings
 from gpuledger.demo.feed import Batch, feed
 from gpuledger.demo.settings import DemoSettings
 from store.database import Database
@@ -41,7 +42,7 @@ def fill(
 
     Raises:
         StoreError: another process owns the directory, or the disk is full.
-        ValueError: the directory holds a synthetic cluster with other settings.
+        OtherCluster: the directory holds a synthetic cluster with other settings.
     """
     filled = Filled(rows=0, segments=0)
     directory.mkdir(parents=True, exist_ok=True)

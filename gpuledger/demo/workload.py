@@ -13,35 +13,35 @@ from gpuledger.demo.mechanisms.stepping import Stepping, Stops
 H100_JOBS: Final = (
     Family(
         name="pretrain-3b-s{n}", user="hlindqvist", partition="h100", gpus=8, nodes=2, limit_s=20 * HOUR_S,
-        per_day=0.44, work_s=15 * HOUR_S, restarts=2, cores_per_gpu=12, mem_gib_per_gpu=120, when="any",
+        per_day=0.62, work_s=15 * HOUR_S, restarts=2, cores_per_gpu=12, mem_gib_per_gpu=120, when="any",
         does=Stepping(compute_s=0.9, exchange_s=0.45, fill=0.78, tensor=0.52, dram=0.42, memory_ratio=0.88,
                       jitter=0.01, load_model_s=240, stops=Stops(every_s=1800, lasts_s=70)),
     ),
     Family(
-        name="vit-l16-in22k", user="mferrari", partition="h100", gpus=8, limit_s=36 * HOUR_S, per_day=0.75,
+        name="vit-l16-in22k", user="mferrari", partition="h100", gpus=8, limit_s=36 * HOUR_S, per_day=1.05,
         work_s=13 * HOUR_S, cores_per_gpu=12, mem_gib_per_gpu=96,
         does=Stepping(compute_s=0.31, load_s=0.27, host_s=0.02, exchange_s=0.03, fill=0.66, tensor=0.38,
                       memory_ratio=0.81, stops=Stops(every_s=2700, lasts_s=150, ratio=0.55), label=Label.PAUSES),
     ),
     # Asks for two days, needs five hours.
     Family(
-        name="lora-7b-{n}", user="smoreau", partition="h100", gpus=4, limit_s=2 * DAY_S, per_day=5, work_s=5 * HOUR_S,
+        name="lora-7b-{n}", user="smoreau", partition="h100", gpus=4, limit_s=2 * DAY_S, per_day=6.5, work_s=5 * HOUR_S,
         spread=0.12, cores_per_gpu=10,
         does=Stepping(compute_s=0.52, load_s=0.1, host_s=0.03, exchange_s=0.05, fill=0.71, tensor=0.44, dram=0.4,
                       memory_ratio=0.74, stops=Stops(every_s=3600, lasts_s=45)),
     ),
     # Four GPUs in the request, one in the code.
     Family(
-        name="gnn-traffic-{n}", user="pdasgupta", partition="h100", gpus=4, limit_s=12 * HOUR_S, per_day=5,
+        name="gnn-traffic-{n}", user="pdasgupta", partition="h100", gpus=4, limit_s=12 * HOUR_S, per_day=6,
         work_s=6 * HOUR_S, spread=0.3,
         does=Stepping(compute_s=0.14, load_s=0.12, host_s=0.05, fill=0.44, tensor=0.1, memory_ratio=0.41, jitter=0.06,
                       used_gpus=1, label=Label.SOME_UNUSED),
     ),
     # Now and then the script waits for a dead loader process when all epochs are done.
     Family(
-        name="sdxl-finetune", user="ltran", partition="h100", gpus=4, limit_s=DAY_S, per_day=2.2, work_s=5 * HOUR_S,
+        name="sdxl-finetune", user="ltran", partition="h100", gpus=4, limit_s=DAY_S, per_day=2.8, work_s=5 * HOUR_S,
         does=Stepping(compute_s=0.7, load_s=0.3, host_s=0.04, exchange_s=0.06, fill=0.74, tensor=0.4, dram=0.5,
-                      memory_ratio=0.83, sleeps=0.55, sleep_s=7 * HOUR_S),
+                      memory_ratio=0.83, sleeps=0.65, sleep_s=7 * HOUR_S),
     ),
     Family(
         name="ppo-quadruped-{n}", user="vpetrov", partition="h100", gpus=2, limit_s=16 * HOUR_S, per_day=1.8,
@@ -54,7 +54,7 @@ H100_JOBS: Final = (
         when="any", does=Stepping(compute_s=0.8, host_s=0.12, fill=0.5, tensor=0.3, dram=0.5, memory_ratio=0.6),
     ),
     Family(
-        name="moe-ablation-{n}", user="kbauer", partition="h100", gpus=8, limit_s=18 * HOUR_S, per_day=0.8,
+        name="moe-ablation-{n}", user="kbauer", partition="h100", gpus=8, limit_s=18 * HOUR_S, per_day=0.9,
         work_s=7 * HOUR_S, cores_per_gpu=12, fails=0.15,
         does=Stepping(compute_s=0.6, exchange_s=0.3, fill=0.7, tensor=0.4, memory_ratio=0.9, jitter=0.02, stuck=0.4,
                       load_model_s=150),
@@ -132,7 +132,7 @@ A100_JOBS: Final = (
     ),
     # Waits for a worker that died, until the limit ends it.
     Family(
-        name="md-ensemble", user="dnovak", partition="a100", gpus=4, limit_s=DAY_S, per_day=2.3, work_s=6 * HOUR_S,
+        name="md-ensemble", user="dnovak", partition="a100", gpus=4, limit_s=DAY_S, per_day=2.9, work_s=6 * HOUR_S,
         does=Stepping(compute_s=0.05, host_s=0.004, fill=0.8, tensor=0, memory_ratio=0.09, cpu_ratio=0.5, sleeps=0.75,
                       sleep_s=16 * HOUR_S),
     ),
@@ -152,13 +152,13 @@ L40S_JOBS: Final = (
             does=Session(think_s=think_s, cell_s=50, memory_ratio=memory),
         )
         for name, user, limit_h, per_day, open_h, think_s, memory in (
-            ("jupyter", "rcastillo", 12, 1.6, 10, 1500, 0.3),
-            ("jupyter", "ohaddad", 24, 1.5, 20, 2400, 0.55),
-            ("jupyterlab", "clefevre", 12, 1.6, 11, 1900, 0.2),
-            ("vscode-tunnel", "aosei", 24, 1.4, 22, 2700, 0.15),
-            ("vscode-tunnel", "ltran", 24, 1.3, 21, 2100, 0.45),
+            ("jupyter", "rcastillo", 12, 2.0, 10, 1500, 0.3),
+            ("jupyter", "ohaddad", 24, 1.9, 20, 2400, 0.55),
+            ("jupyterlab", "clefevre", 12, 2.0, 11, 1900, 0.2),
+            ("vscode-tunnel", "aosei", 24, 1.9, 22, 2700, 0.15),
+            ("vscode-tunnel", "ltran", 24, 1.8, 21, 2100, 0.45),
             ("interactive", "ychoi", 12, 1.5, 9, 1700, 0.35),
-            ("rstudio-gpu", "nweber", 24, 1.0, 23, 3600, 0.08),
+            ("rstudio-gpu", "nweber", 24, 1.3, 23, 3600, 0.08),
         )
     ),
     *(
@@ -201,7 +201,7 @@ L40S_JOBS: Final = (
                                        cpu_ratio=0.97, label=Label.SLOW_INPUT),
     ),
     Family(
-        name="ensemble-tabular", user="mnakagawa", partition="l40s", gpus=4, limit_s=10 * HOUR_S, per_day=4.5,
+        name="ensemble-tabular", user="mnakagawa", partition="l40s", gpus=4, limit_s=10 * HOUR_S, per_day=5.5,
         work_s=5.5 * HOUR_S, does=Stepping(compute_s=0.1, load_s=0.05, host_s=0.02, memory_ratio=0.3, used_gpus=2,
                                            bystander_mib=430, label=Label.SOME_UNUSED),
     ),

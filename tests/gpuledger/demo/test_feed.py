@@ -5,7 +5,7 @@ from threading import Event
 
 import pytest
 
-from gpuledger.demo.feed import feed
+from gpuledger.demo.feed import OtherCluster, feed
 from gpuledger.demo.settings import DemoSettings
 from store.segment import decode, read_head
 from tests.gpuledger.demo.small import START_S
@@ -85,7 +85,7 @@ def test_a_restart_goes_on_where_it_stopped(tmp_path):
 
 def test_other_settings_in_the_same_directory_are_refused(tmp_path):
     _Hub().fed(tmp_path, live=False)
-    with pytest.raises(ValueError, match="other settings"):
+    with pytest.raises(OtherCluster, match="other settings"):
         feed(lambda batch: None, DemoSettings(nodes=3), tmp_path, lambda: NOW_S * 1000, Event())
 
 

@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from analytics.settings import AnalyticsSettings, SiteSettings
+from analytics.settings import AnalyticsSettings
+from analytics.site import SiteSettings
 from gpuledger.demo.fill import fill
 from gpuledger.demo.labels import Label
 from gpuledger.demo.settings import DemoSettings
