@@ -169,6 +169,7 @@ def jobs(
     descending: bool = True,
     limit: int = 50,
     offset: int = 0,
+    with_strips: bool = True,
 ) -> JobPage:
     """Returns the runs that held GPUs in the window. Unknown values sort last either way."""
     runs = per_run(viewer, window, where)
@@ -179,7 +180,7 @@ def jobs(
     totals = cur.rows(fill(_TOTALS, runs=runs.sql), runs.params, _Totals)[0]
     keys = [row.run_key for row in rows]
     marks = _marks(cur, keys)
-    lives = strips(cur, keys, to_ms or window.end_ms)
+    lives = strips(cur, keys, to_ms or window.end_ms) if with_strips else {}
     return JobPage(
         items=[_job(row, marks[row.run_key], lives.get(row.run_key, [])) for row in rows],
         total=JobTotals(
