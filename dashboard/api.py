@@ -1,8 +1,8 @@
 """The HTTP API: the same named queries as the pages, as JSON or CSV, with unrounded values.
 
 Lists are ``{"items": [...], "next": ...}``; ``next`` goes into ``cursor`` for the next page and is null at the end. A
-parameter that cannot be understood, or that nobody knows, is answered by 400 and ``{"error": one sentence}``: a mistyped
-filter must not quietly answer for everybody.
+parameter that cannot be understood, or that nobody knows, is answered by 400 and ``{"error": one sentence}``: a
+mistyped filter must not quietly answer for everybody.
 """
 
 import difflib

@@ -45,8 +45,8 @@ class Asked(msgspec.Struct, frozen=True):
     values: Mapping[str, str]
 
     def window(self, default: str) -> Window:
-        given = (self.values.get(name) for name in ("from", "to", "range"))
-        return parse_window(*given, self.as_of_ms, self.zone, default)
+        start, end, span = (self.values.get(name) for name in ("from", "to", "range"))
+        return parse_window(start, end, span, self.as_of_ms, self.zone, default)
 
     @property
     def filter(self) -> Filter:
@@ -103,7 +103,6 @@ def jobs_(asked: Asked) -> dict[str, Any]:
         descending=asked.one_of("order", ("desc", "asc"), "desc") == "desc",
         limit=page.limit,
         offset=page.offset,
-        with_strips=not asked.csv,
     )
     return _listed(found.items, found.next, total=plain(found.total), window=shown_window(window))
 

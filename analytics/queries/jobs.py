@@ -99,6 +99,8 @@ _ORDER: Final[dict[Sort, str]] = {
     "findings": "(SELECT count(*) FROM finding f WHERE f.run_key = p.run_key)",
 }
 
+MAX_STRIPS: Final = 1000
+
 SORTS: Final[tuple[Sort, ...]] = get_args(Sort)
 
 _JOBS: Final = """
@@ -169,9 +171,11 @@ def jobs(
     descending: bool = True,
     limit: int = 50,
     offset: int = 0,
-    with_strips: bool = True,
 ) -> JobPage:
-    """Returns the runs that held GPUs in the window. Unknown values sort last either way."""
+    """Returns the runs that held GPUs in the window. Unknown values sort last either way.
+
+    A page longer than MAX_STRIPS is a file for programs: its rows have no strip.
+    """
     runs = per_run(viewer, window, where)
     to_ms = data_to(cur)
     statement = fill(_JOBS, runs=runs.sql, order=_ORDER[sort], direction="DESC" if descending else "ASC")
@@ -180,7 +184,7 @@ def jobs(
     totals = cur.rows(fill(_TOTALS, runs=runs.sql), runs.params, _Totals)[0]
     keys = [row.run_key for row in rows]
     marks = _marks(cur, keys)
-    lives = strips(cur, keys, to_ms or window.end_ms) if with_strips else {}
+    lives = strips(cur, keys, to_ms or window.end_ms) if limit <= MAX_STRIPS else {}
     return JobPage(
         items=[_job(row, marks[row.run_key], lives.get(row.run_key, [])) for row in rows],
         total=JobTotals(
