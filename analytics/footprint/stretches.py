@@ -37,18 +37,19 @@ WITH marked AS (
 idle AS (
     SELECT run_key, gpu_key, min(from_ms) AS from_ms, max(to_ms) AS to_ms
     FROM marked WHERE NOT used GROUP BY run_key, gpu_key, number),
-last_known AS (SELECT run_key, gpu_key, max(to_ms) AS to_ms FROM block GROUP BY run_key, gpu_key),
-use AS (
-    SELECT run_key, gpu_key, min(from_ms) FILTER (used) AS first_active_ms, max(to_ms) FILTER (used) AS last_active_ms
+known AS (
+    SELECT run_key, gpu_key, min(from_ms) AS from_ms, max(to_ms) AS to_ms,
+           min(from_ms) FILTER (used) AS first_active_ms, max(to_ms) FILTER (used) AS last_active_ms
     FROM block GROUP BY run_key, gpu_key)
 SELECT run_key, gpu_key, any_value(first_active_ms) AS first_active_ms, any_value(last_active_ms) AS last_active_ms,
        -- where the stretch that reaches the start ends, and where the one that reaches the end began
-       max(idle.to_ms) FILTER (idle.from_ms <= hold.start_ms + $gap_ms) AS leading_to_ms,
-       min(idle.from_ms) FILTER (idle.to_ms >= CASE WHEN finished THEN hold.end_ms - $gap_ms
-                                                    ELSE last_known.to_ms END) AS trailing_from_ms,
-       any_value(last_known.to_ms) AS known_to_ms,
+       max(idle.to_ms) FILTER (idle.from_ms = known.from_ms AND known.from_ms <= hold.start_ms + $gap_ms)
+           AS leading_to_ms,
+       min(idle.from_ms) FILTER (idle.to_ms = known.to_ms AND (NOT finished OR known.to_ms >= hold.end_ms - $gap_ms))
+           AS trailing_from_ms,
+       any_value(known.to_ms) AS known_to_ms,
        coalesce(max(idle.to_ms - idle.from_ms), 0)::BIGINT AS longest_idle_ms,
        count(idle.from_ms) FILTER (idle.to_ms - idle.from_ms >= $stretch_ms)::INTEGER AS idle_stretches
-FROM hold JOIN use USING (run_key, gpu_key) JOIN last_known USING (run_key, gpu_key)
+FROM hold JOIN known USING (run_key, gpu_key)
 LEFT JOIN idle USING (run_key, gpu_key)
 GROUP BY run_key, gpu_key"""

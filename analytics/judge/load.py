@@ -15,7 +15,8 @@ ORDER BY run_key LIMIT $most"""
 
 _RUNS: Final = """
 SELECT run_key, kind, cluster, job_id, job_id_raw, state, user_name AS user, account, "partition", qos, name,
-       interactive, shared, suspended_ms, nodes, f.start_ms, f.end_ms, finished, gpus, gpus_seen, gpus_active, gpus_requested,
+       interactive, shared, suspended_ms, nodes,
+       f.start_ms, f.end_ms, finished, gpus, gpus_seen, gpus_active, gpus_requested,
        held_ms, covered_ms, coverage, watched_ratio, min_rows, util_mean_pct, leading_idle_ms, trailing_idle_ms,
        recent_idle_ms, last_row_ms, cpu_efficiency, cpu_source,
        coalesce((SELECT max(interval_ms) FROM allocation JOIN node USING (node_key)

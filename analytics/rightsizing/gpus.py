@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from analytics.rightsizing.history import History, PastRun
 from analytics.rightsizing.proposal import Change
-from analytics.sbatch import GpuRequest
 from analytics.rightsizing.waits import Waits
+from analytics.sbatch import GpuRequest
 from analytics.settings import RightsizingSettings
 from analytics.wording import plural
 

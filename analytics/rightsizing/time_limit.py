@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from analytics.rightsizing.history import History
 from analytics.rightsizing.proposal import Change
-from analytics.sbatch import time_line
 from analytics.rightsizing.waits import Waits
+from analytics.sbatch import time_line
 from analytics.settings import RightsizingSettings
 from analytics.wording import format_duration
 

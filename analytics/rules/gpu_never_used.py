@@ -84,8 +84,8 @@ def _advice(run: RunEvidence) -> tuple[str, tuple[str, ...]]:
             ("CUDA_VISIBLE_DEVICES= python your_program.py", check),
         )
     advice = (
-        f"If the program needs no GPU, leave out the line that asks for {plural(run.request.gpus, 'GPU')} and use a CPU "
-        "partition; if it should use one, check that it finds it."
+        f"If the program needs no GPU, leave out the line that asks for {plural(run.request.gpus, 'GPU')} and use a "
+        "CPU partition; if it should use one, check that it finds it."
     )
     return advice, (*switched_off(run), check)
 

@@ -27,9 +27,9 @@ def idle_tail(run: RunEvidence, params: IdleTail, _context: Context) -> Outcome:
     short = idle_ms >= params.short_idle_s * 1000 and share >= params.short_idle_ratio
     if idle_ms < params.idle_s * 1000 and not short:
         return None
-    whose = "The GPU was" if run.gpus == 1 else f"The {run.gpus} GPUs were"
+    whose, on = ("The GPU was", "it") if run.gpus == 1 else (f"The {run.gpus} GPUs were", "them")
     return Seen(
-        sentence=f"{whose} held for {format_duration(idle_ms)} after the last work on them, "
+        sentence=f"{whose} held for {format_duration(idle_ms)} after the last work on {on}, "
         f"{format_pct(100 * share)} of the run.",
         advice="Let the script end when its work ends: no sleep, no wait for input; copy results in a job of its own.",
         lines=_lines(run),

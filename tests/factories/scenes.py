@@ -78,8 +78,19 @@ class Scene:
         shared = described.pop("shared", False)
         for number in range(nodes):
             part = gpus[number * each : (number + 1) * each]
-            self._node(f"n{self.job}-{number}", job_id, part, start_ms, None if running else end_ms, end_ms, shared=shared,
-                       events=events, nulls=nulls, device=device or {}, described=described)  # fmt: skip
+            self._node(
+                f"n{self.job}-{number}",
+                job_id,
+                part,
+                start_ms,
+                None if running else end_ms,
+                end_ms,
+                shared=shared,
+                events=events,
+                nulls=nulls,
+                device=device or {},
+                described=described,
+            )
         if accounting and self.slurm:
             self._accounting(job_id, len(gpus), nodes, start_ms, end_ms, running=running, described=described)
         return job_id
