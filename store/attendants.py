@@ -5,6 +5,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from store.columns import from_tuples
 from store.database import Cursor
 from store.segment import Segment
 
@@ -12,35 +13,23 @@ Placed = tuple[Segment, int, Sequence[int]]
 """A segment, its node_key, and gpu_key by position in its list of devices."""
 
 _EVENT: Final = pa.schema(
-    [
-        ("node_key", pa.int32()),
-        ("gpu_key", pa.int32()),
-        ("ts_ms", pa.int64()),
-        ("kind", pa.string()),
-        ("detail", pa.string()),
-    ]
-)
+    {
+        "node_key": pa.int32(), "gpu_key": pa.int32(), "ts_ms": pa.int64(), "kind": pa.string(),
+        "detail": pa.string(),
+    }
+)  # fmt: skip
 _NULL: Final = pa.schema(
-    [
-        ("gpu_key", pa.int32()),
-        ("metric", pa.string()),
-        ("reason", pa.string()),
-        ("from_ms", pa.int64()),
-        ("to_ms", pa.int64()),
-    ]
-)
+    {
+        "gpu_key": pa.int32(), "metric": pa.string(), "reason": pa.string(), "from_ms": pa.int64(),
+        "to_ms": pa.int64(),
+    }
+)  # fmt: skip
 _PROBE: Final = pa.schema(
-    [
-        ("node_key", pa.int32()),
-        ("probe", pa.string()),
-        ("at_ms", pa.int64()),
-        ("duration_ms", pa.float64()),
-        ("ok", pa.bool_()),
-        ("rows", pa.int32()),
-        ("runs", pa.int32()),
-        ("error", pa.string()),
-    ]
-)
+    {
+        "node_key": pa.int32(), "probe": pa.string(), "at_ms": pa.int64(), "duration_ms": pa.float64(),
+        "ok": pa.bool_(), "rows": pa.int32(), "runs": pa.int32(), "error": pa.string(),
+    }
+)  # fmt: skip
 
 
 def keep(cursor: Cursor, segments: Sequence[Placed]) -> None:
@@ -57,7 +46,7 @@ def _keep_events(cursor: Cursor, segments: Sequence[Placed]) -> None:
         for event in segment.events
     ]
     if rows:
-        with cursor.table("batch_event", _table(rows, _EVENT)):
+        with cursor.table("batch_event", from_tuples(rows, _EVENT)):
             cursor.execute("INSERT INTO event BY NAME SELECT * FROM batch_event")
 
 
@@ -69,12 +58,12 @@ def _keep_nulls(cursor: Cursor, segments: Sequence[Placed]) -> None:
         if 0 <= null.device < len(gpus)
     ]
     if rows:
-        with cursor.table("batch_null", _table(rows, _NULL)):
+        with cursor.table("batch_null", from_tuples(rows, _NULL)):
             cursor.execute("""
                 INSERT INTO null_reason
                 SELECT gpu_key, metric, reason, min(from_ms), max(to_ms) FROM batch_null GROUP BY ALL
-                ON CONFLICT DO UPDATE SET from_ms = least(from_ms, excluded.from_ms), to_ms = greatest(to_ms, excluded.to_ms)
-                """)
+                ON CONFLICT DO UPDATE SET from_ms = least(from_ms, excluded.from_ms),
+                    to_ms = greatest(to_ms, excluded.to_ms)""")
 
 
 def _keep_probes(cursor: Cursor, segments: Sequence[Placed]) -> None:
@@ -84,7 +73,7 @@ def _keep_probes(cursor: Cursor, segments: Sequence[Placed]) -> None:
         for probe in segment.probes
     ]
     if rows:
-        with cursor.table("batch_probe", _table(rows, _PROBE)):
+        with cursor.table("batch_probe", from_tuples(rows, _PROBE)):
             cursor.execute("""
                 INSERT INTO probe_log
                 SELECT * FROM batch_probe
@@ -96,7 +85,3 @@ def _keep_probes(cursor: Cursor, segments: Sequence[Placed]) -> None:
 
 def _gpu(gpus: Sequence[int], device: int | None) -> int | None:
     return gpus[device] if device is not None and 0 <= device < len(gpus) else None
-
-
-def _table(rows: Sequence[tuple[object, ...]], schema: pa.Schema) -> pa.Table:
-    return pa.table({name: [row[i] for row in rows] for i, name in enumerate(schema.names)}, schema=schema)

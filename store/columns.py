@@ -66,26 +66,27 @@ class Keys:
         self.runs = np.array([*runs, 0], np.int32)  # the last one is what position -1 takes; it is masked
 
 
+def from_tuples(rows: Sequence[tuple[object, ...]], schema: pa.Schema) -> pa.Table:
+    """Returns a small table of what a batch holds beside its rows."""
+    return pa.table({name: [row[i] for row in rows] for i, name in enumerate(schema.names)}, schema=schema)
+
+
 def table(parts: Sequence[tuple[Rows, Keys]]) -> pa.Table:
     """Returns the rows of all segments as the columns of ``hot``."""
     rows = [part for part, _ in parts]
     columns: dict[str, pa.Array] = {
-        "ts_ms": pa.array(_joined([part.ts_ms for part in rows])),
-        "span_ms": pa.array(_joined([part.span_ms for part in rows]).astype(np.uint32)),
+        "ts_ms": pa.array(np.concatenate([part.ts_ms for part in rows])),
+        "span_ms": pa.array(np.concatenate([part.span_ms for part in rows]).astype(np.uint32)),
         "node_key": pa.array(np.repeat(np.array([k.node for _, k in parts], np.int32), [r.count for r in rows])),
-        "gpu_key": pa.array(_joined([k.devices[r.device] for r, k in parts])),
+        "gpu_key": pa.array(np.concatenate([k.devices[r.device] for r, k in parts])),
         "run_key": pa.array(
-            _joined([k.runs[r.holding] for r, k in parts]), mask=_joined([r.holding for r in rows]) < 0
+            np.concatenate([k.runs[r.holding] for r, k in parts]), mask=np.concatenate([r.holding for r in rows]) < 0
         ),
         "baseline_mib": pa.concat_arrays([k.baselines.take(pa.array(r.device)) for r, k in parts]),
     }
     for metric in METRICS:
         columns[metric.name] = _in_range(metric, pa.concat_arrays([part.metrics[metric.name] for part in rows]))
     return pa.table(columns)
-
-
-def _joined(arrays: Sequence[npt.NDArray[np.generic]]) -> npt.NDArray[np.generic]:
-    return np.concatenate(arrays)
 
 
 def _array(column: Column, rows: int) -> pa.Array:

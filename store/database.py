@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from store.errors import DiskFull, QueryTimeout, StoreBusy, StoreError
 from store.lock import DirectoryLock, refuse_network_file_system
-from store.migrations import KNOWN, migrate, version
+from store.migrations import migrate, refuse_other_version
 from store.settings import StoreSettings
 
 Parameters = Sequence[Any] | Mapping[str, Any] | None
@@ -81,13 +81,13 @@ class Cursor:
         try:
             yield
         finally:
-            # Inside a transaction that failed the name goes with the rollback's cursor; the first error is the one to see.
+            # Refused after a failed statement of a transaction: the name then ends with the cursor.
             with contextlib.suppress(duckdb.Error):
                 self._connection.unregister(name)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Self]:
-        """All or nothing. One at a time in this process: DuckDB would fail the second of two that touch the same rows."""
+        """All or nothing, and one at a time: DuckDB would fail the second of two that touch the same rows."""
         with self.database.writer:
             with self._translated():
                 self._connection.begin()
@@ -180,11 +180,14 @@ class Database:
         except OSError as error:
             raise StoreError(f"{directory} cannot be used ({error.strerror}); choose another directory.") from error
         try:
-            connection = _connect(file, read_only=read_only, settings=settings or StoreSettings())
-            database = cls(directory, connection, lock)
-            database._prepare(file, read_only=read_only, synthetic=synthetic)
+            database = cls(directory, _connect(file, read_only=read_only, settings=settings or StoreSettings()), lock)
         except BaseException:
             lock.release()
+            raise
+        try:
+            database._prepare(file, read_only=read_only, synthetic=synthetic)
+        except BaseException:
+            database.close()
             raise
         return database
 
@@ -205,33 +208,21 @@ class Database:
         self.close()
 
     def _prepare(self, file: Path, *, read_only: bool, synthetic: bool | None) -> None:
-        try:
-            with self.cursor() as cursor:
-                self._migrate(cursor, file, read_only=read_only)
-                found = cursor.scalar("SELECT value FROM meta WHERE key = 'synthetic'")
-                if found is None:
-                    found = "1" if synthetic else "0"
-                    cursor.execute("INSERT INTO meta VALUES ('synthetic', $1)", [found])
-            self.synthetic = found == "1"
-            if synthetic is not None and synthetic != self.synthetic:
-                raise StoreError(
-                    f"{self.directory} holds {_kind(self.synthetic)} data and {_kind(synthetic)} data was to go there; "
-                    "name another directory with --data."
-                )
-        except BaseException:
-            self._connection.close()
-            raise
-
-    @staticmethod
-    def _migrate(cursor: Cursor, file: Path, *, read_only: bool) -> None:
-        if not read_only:
-            migrate(cursor, file)
-        elif version(cursor) < KNOWN:
-            raise StoreError(f"{file} was written by an earlier version; start the hub once to bring it up to date.")
-
-
-def _kind(synthetic: bool) -> str:  # noqa: FBT001 - one word for one flag
-    return "synthetic" if synthetic else "real"
+        with self.cursor() as cursor:
+            if not read_only:
+                migrate(cursor, file)
+            refuse_other_version(cursor, file)
+            found = cursor.scalar("SELECT value FROM meta WHERE key = 'synthetic'")
+            if found is None:
+                found = "1" if synthetic else "0"
+                cursor.execute("INSERT INTO meta VALUES ('synthetic', $1)", [found])
+        self.synthetic = found == "1"
+        if synthetic is not None and synthetic != self.synthetic:
+            holds, offered = ("synthetic", "real") if self.synthetic else ("real", "synthetic")
+            raise StoreError(
+                f"{self.directory} holds {holds} data and {offered} data was to go there; "
+                "name another directory with --data."
+            )
 
 
 def _connect(file: Path, *, read_only: bool, settings: StoreSettings) -> duckdb.DuckDBPyConnection:
@@ -252,9 +243,8 @@ def _connect(file: Path, *, read_only: bool, settings: StoreSettings) -> duckdb.
     except duckdb.Error as error:
         if "lock on file" in str(error):
             raise StoreBusy(file.parent, _pid_in(str(error))) from error
-        raise StoreError(
-            f"{file} cannot be opened ({str(error).partition(chr(10))[0]}); check its owner, or restore it from a backup."
-        ) from error
+        first = str(error).partition("\n")[0]
+        raise StoreError(f"{file} cannot be opened ({first}); check its owner, or restore it from a backup.") from error
     return connection
 
 

@@ -9,13 +9,13 @@ from typing import Final
 
 import pyarrow as pa
 
-from store.columns import HOUR_MS
+from store.columns import HOUR_MS, from_tuples
 from store.database import Cursor
 from store.runbook import Change
 from store.schema import UNPLACED
 
 _CHANGES: Final = pa.schema(
-    [("node_key", pa.int32()), ("gpu_key", pa.int32()), ("start_ms", pa.int64()), ("end_ms", pa.int64())]
+    {"node_key": pa.int32(), "gpu_key": pa.int32(), "start_ms": pa.int64(), "end_ms": pa.int64()}
 )
 
 
@@ -50,8 +50,7 @@ def mark_changes(cursor: Cursor, changes: Iterable[Change], before_ms: int, afte
     open allocations by which data now reaches further (``before_ms`` to ``after_ms``).
     """
     rows = [(change.node_key, change.gpu_key, change.start_ms, change.end_ms) for change in changes]
-    columns = {name: [row[i] for row in rows] for i, name in enumerate(_CHANGES.names)}
-    with cursor.table("batch_change", pa.table(columns, schema=_CHANGES)):
+    with cursor.table("batch_change", from_tuples(rows, _CHANGES)):
         cursor.execute(
             f"""
             WITH changed AS (SELECT node_key, gpu_key, start_ms, coalesce(end_ms, $after) AS end_ms FROM batch_change),
@@ -70,6 +69,6 @@ def mark_changes(cursor: Cursor, changes: Iterable[Change], before_ms: int, afte
             SELECT DISTINCT unnest(range(start_ms // {HOUR_MS}, (end_ms - 1) // {HOUR_MS} + 1)) * {HOUR_MS}, node_key,
                 currval('generations')
             FROM stretch WHERE end_ms > start_ms
-            ON CONFLICT DO UPDATE SET gen = excluded.gen""",
+            ON CONFLICT DO UPDATE SET gen = excluded.gen""",  # noqa: S608 - constants
             {"before": before_ms, "after": after_ms},
         )

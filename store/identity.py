@@ -79,7 +79,7 @@ class Life(msgspec.Struct, frozen=True):
 
 
 def matching(runs: Sequence[Run], life: Life) -> list[Run]:
-    """Returns the runs (of one job id) that the evidence belongs to, best first; more than one means they are one run."""
+    """Returns the runs (of one job id) that the evidence belongs to, best first; several of them are one run."""
     scored = [(overlap, run) for run in runs if (overlap := _overlap_ms(run, life)) is not None]
     return [run for _, run in sorted(scored, key=lambda item: (-item[0], item[1].start_ms))]
 

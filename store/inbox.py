@@ -1,19 +1,14 @@
 """The inbox: segments that were acknowledged and are not stored yet, in append-only files.
 
-A record is ``GPIN | length of name u16 | length of data u32 | CRC-32 of both u32 | name | data``. Appending threads share
-one fdatasync: a writer takes whatever came in while the disk was busy, so none waits longer than two syncs. Files are
-read in order and unlinked when every record in them is stored; since storing is idempotent by name, nothing else has to
-remember how far reading got.
+Those who append share one fdatasync: the writer takes whatever came in while the disk was busy, so nobody waits longer
+than two syncs. Files are read in order and unlinked when every record in them is stored; since storing is idempotent by
+name, nothing else has to remember how far reading got.
 """
 
-import contextlib
-import logging
 import os
-import struct
 import threading
-import zlib
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Final
@@ -21,21 +16,9 @@ from typing import Final
 import msgspec
 
 from store.errors import BacklogFull, DiskFull, StoreError
+from store.inbox_files import LogFile, Waiting, read, scan
 
-_MAGIC: Final = b"GPIN"
-_RECORD: Final = struct.Struct("<4sHII")
 _FILE_BYTES: Final = 64 << 20
-
-log = logging.getLogger(__name__)
-
-
-class Waiting(msgspec.Struct, frozen=True):
-    """Where an acknowledged segment lies."""
-
-    name: str
-    file: Path
-    offset: int
-    length: int
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -63,7 +46,7 @@ class Inbox:
         self._queue: list[tuple[str, bytes, Future[None]]] = []
         self._closed = False
         self._woken = False
-        self._file: _LogFile | None = None
+        self._file: LogFile | None = None
         self._number = 0
         self._disk = threading.Lock()  # held by whoever writes: the writer thread or append_many
         self._recover()
@@ -99,7 +82,7 @@ class Inbox:
                     break
                 taken.append(waiting)
                 size += waiting.length
-        return Batch(len(taken), list(_read(taken)))
+        return Batch(len(taken), list(read(taken)))
 
     def done(self, batch: Batch) -> None:
         """Forgets the segments of the last :meth:`take`, now stored; a file of which nothing is left is unlinked."""
@@ -153,15 +136,14 @@ class Inbox:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._queue or self._closed)
-                batch, self._queue = self._queue, []
-                if not batch:
+                queue, self._queue = self._queue, []
+                if not queue:
                     return
+            # Whoever went away meanwhile is left out; from here on nobody can cancel.
+            batch = [item for item in queue if item[2].set_running_or_notify_cancel()]
             try:
                 with self._disk:
                     self._write([(name, data) for name, data, _ in batch])
-            except StoreError as error:
-                for _, _, future in batch:
-                    future.set_exception(error)
             except BaseException as error:  # noqa: BLE001 - whoever waits for the future must hear of anything
                 for _, _, future in batch:
                     future.set_exception(error)
@@ -180,6 +162,7 @@ class Inbox:
             assert self._file is not None  # noqa: S101 - _next_file made it
             added = self._file.append(segments)
         except OSError as error:
+            self._leave_file()
             raise DiskFull(self._directory, error.strerror or str(error)) from error
         with self._changed:
             self._waiting.extend(added)
@@ -196,100 +179,24 @@ class Inbox:
     def _next_file(self) -> None:
         if self._file is not None:
             self._file.close()
-            self._file = None
         self._number += 1
-        self._file = _LogFile(self._directory / f"{self._number:010d}.log")
+        self._file = LogFile(self._directory / f"{self._number:010d}.log")
+
+    def _leave_file(self) -> None:
+        # What a failed write or sync left at its end is torn; the records before that are on disk.
+        if self._file is not None:
+            self._file.close()
+            if self._file.path not in self._unstored:
+                self._file.path.unlink(missing_ok=True)
+            self._file = None
 
     def _recover(self) -> None:
-        for path in sorted(self._directory.glob("*.log")):
+        for path in sorted(self._directory.glob("[0-9]*.log")):
             self._number = max(self._number, int(path.stem))
-            found = list(_scan(path))
+            found = list(scan(path))
             self._waiting.extend(found)
             self._waiting_bytes += sum(waiting.length for waiting in found)
             if found:
                 self._unstored[path] = len(found)
             else:
                 path.unlink()
-
-
-class _LogFile:
-    """One append-only file. A write that fails leaves it as it was before."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.size = 0
-        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        directory = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(directory)  # the name of the file must survive a power cut, too
-        finally:
-            os.close(directory)
-
-    def append(self, segments: Sequence[tuple[str, bytes]]) -> list[Waiting]:
-        added: list[Waiting] = []
-        pieces: list[bytes] = []
-        offset = self.size
-        for name, data in segments:
-            label = name.encode()
-            pieces += (_RECORD.pack(_MAGIC, len(label), len(data), zlib.crc32(data, zlib.crc32(label))), label, data)
-            offset += _RECORD.size + len(label)
-            added.append(Waiting(name, self.path, offset, len(data)))
-            offset += len(data)
-        try:
-            _write_all(self._fd, b"".join(pieces))
-            os.fdatasync(self._fd)
-        except OSError:
-            with contextlib.suppress(OSError):
-                os.ftruncate(self._fd, self.size)
-            raise
-        self.size = offset
-        return added
-
-    def close(self) -> None:
-        os.close(self._fd)
-
-
-def _write_all(fd: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
-
-
-def _read(taken: Sequence[Waiting]) -> Iterator[tuple[str, bytes]]:
-    with contextlib.ExitStack() as stack:
-        open_files: dict[Path, int] = {}
-        for waiting in taken:
-            if waiting.file not in open_files:
-                fd = os.open(waiting.file, os.O_RDONLY | os.O_CLOEXEC)
-                stack.callback(os.close, fd)
-                open_files[waiting.file] = fd
-            yield waiting.name, os.pread(open_files[waiting.file], waiting.length, waiting.offset)
-
-
-def _scan(path: Path) -> Iterator[Waiting]:
-    """Yields the whole records of a file, passing over what is torn: a tail that nobody was told was kept."""
-    data = path.read_bytes()
-    position = 0
-    while (start := data.find(_MAGIC, position)) >= 0:
-        record = _record_at(data, start, path)
-        if record is None:
-            position = start + 1
-            continue
-        if start != position:
-            log.warning("inbox file=%s skipped_bytes=%d at=%d", path.name, start - position, position)
-        yield record
-        position = record.offset + record.length
-    if position < len(data):
-        log.warning("inbox file=%s dropped_tail_bytes=%d", path.name, len(data) - position)
-
-
-def _record_at(data: bytes, start: int, path: Path) -> Waiting | None:
-    if len(data) < start + _RECORD.size:
-        return None
-    _, name_length, length, checksum = _RECORD.unpack_from(data, start)
-    label_at = start + _RECORD.size
-    label = data[label_at : label_at + name_length]
-    body = memoryview(data)[label_at + name_length : label_at + name_length + length]
-    if len(body) != length or zlib.crc32(body, zlib.crc32(label)) != checksum:
-        return None
-    return Waiting(label.decode(errors="replace"), path, label_at + name_length, length)

@@ -10,7 +10,7 @@ from store import attendants, columns, dirty, quarantine, runtables
 from store.database import Cursor, Database
 from store.places import keep_gpus, keep_nodes
 from store.quarantine import Refusal
-from store.runbook import Entry, RunBook
+from store.runbook import Entry, RunBook, final
 from store.segment import Holding, Segment, SegmentError, decode
 
 # munge refuses credentials more than five minutes off, so a node further ahead runs no jobs; and "as of" is the newest
@@ -20,16 +20,11 @@ MAX_AHEAD_MS: Final = 600_000
 CLOCK_UNSET_MS: Final = 1_000_000_000_000
 
 _SEGMENT: Final = pa.schema(
-    [
-        ("name", pa.string()),
-        ("node_key", pa.int32()),
-        ("first_ms", pa.int64()),
-        ("last_ms", pa.int64()),
-        ("rows", pa.int32()),
-        ("received_ms", pa.int64()),
-        ("unknown_columns", pa.string()),
-    ]
-)
+    {
+        "name": pa.string(), "node_key": pa.int32(), "first_ms": pa.int64(), "last_ms": pa.int64(),
+        "rows": pa.int32(), "received_ms": pa.int64(), "unknown_columns": pa.string(),
+    }
+)  # fmt: skip
 
 
 class IngestResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,7 +130,7 @@ def _store(cursor: Cursor, items: Sequence[_Parsed], received_ms: int) -> None:
         cursor, [(hour, node) for item, (node, _) in zip(items, places, strict=True) for hour in item.rows.hours()]
     )
     shown = {
-        runtables.final_key(held[position])
+        final(held[position]).run.run_key
         for item, held in zip(items, entries, strict=True)
         for position, _ in item.held
     }
@@ -188,7 +183,7 @@ def _insert_rows(
                 node_key,
                 gpu_keys,
                 [device.baseline_mib for device in item.segment.devices],
-                [runtables.final_key(entry) for entry in held],
+                [final(entry).run.run_key for entry in held],
             ),
         )
         for item, (node_key, gpu_keys), held in zip(items, places, entries, strict=True)
@@ -213,6 +208,5 @@ def _insert_names(cursor: Cursor, items: Sequence[_Parsed], nodes: dict[str, int
         )
         for item in items
     ]
-    columns_ = {name: [row[i] for row in rows] for i, name in enumerate(_SEGMENT.names)}
-    with cursor.table("batch_segment", pa.table(columns_, schema=_SEGMENT)):
+    with cursor.table("batch_segment", columns.from_tuples(rows, _SEGMENT)):
         cursor.execute("INSERT INTO segment BY NAME SELECT * FROM batch_segment")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from store import schema
 from store.catalog import METRICS
-from store.errors import SchemaTooNew
+from store.errors import SchemaTooNew, StoreError
 
 if TYPE_CHECKING:
     from store.database import Cursor
@@ -31,6 +31,15 @@ def migrate(cursor: "Cursor", file: Path) -> None:
                 cursor.execute(statement)
             cursor.execute("INSERT OR REPLACE INTO meta VALUES ('schema_version', $1)", [str(number + 1)])
     _add_metrics(cursor)
+
+
+def refuse_other_version(cursor: "Cursor", file: Path) -> None:
+    """Raises where the open file, left as it is, cannot be read by this version."""
+    found = version(cursor)
+    if found > KNOWN:
+        raise SchemaTooNew(file, found, KNOWN)
+    if found < KNOWN:
+        raise StoreError(f"{file} was written by an earlier version; start the hub once to bring it up to date.")
 
 
 def _add_metrics(cursor: "Cursor") -> None:

@@ -9,16 +9,20 @@ from store.database import Cursor
 from store.segment import Segment
 
 _NODE: Final = pa.schema(
-    [("name", pa.string()), ("cluster", pa.string()), ("slurm", pa.bool_()), ("interval_ms", pa.int32())]
-    + [("agent_version", pa.string()), ("driver_version", pa.string())]
-    + [(name, pa.int64()) for name in ("first_ms", "last_ms", "received_ms", "skew_ms")]
-)
+    {
+        "name": pa.string(), "cluster": pa.string(), "slurm": pa.bool_(), "interval_ms": pa.int32(),
+        "agent_version": pa.string(), "driver_version": pa.string(),
+        "first_ms": pa.int64(), "last_ms": pa.int64(), "received_ms": pa.int64(), "skew_ms": pa.int64(),
+    }
+)  # fmt: skip
 _GPU: Final = pa.schema(
-    [("uuid", pa.string()), ("node", pa.string()), ("model", pa.string())]
-    + [("idx", pa.int32()), ("minor", pa.int32()), ("pci_bus_id", pa.string()), ("mem_total_mib", pa.int32())]
-    + [("power_limit_w", pa.float64()), ("slices", pa.int32()), ("slices_of", pa.int32())]
-    + [("parent_uuid", pa.string()), ("first_ms", pa.int64()), ("last_ms", pa.int64())]
-)
+    {
+        "uuid": pa.string(), "node": pa.string(), "model": pa.string(), "idx": pa.int32(), "minor": pa.int32(),
+        "pci_bus_id": pa.string(), "mem_total_mib": pa.int32(), "power_limit_w": pa.float64(),
+        "slices": pa.int32(), "slices_of": pa.int32(), "parent_uuid": pa.string(),
+        "first_ms": pa.int64(), "last_ms": pa.int64(),
+    }
+)  # fmt: skip
 
 
 def keep_nodes(cursor: Cursor, segments: Sequence[tuple[Segment, int]], received_ms: int) -> dict[str, int]:
@@ -45,12 +49,12 @@ def keep_nodes(cursor: Cursor, segments: Sequence[tuple[Segment, int]], received
             "skew_ms": segment.written_ms - received_ms,
         }
     with cursor.table("batch_node", pa.Table.from_pylist(list(rows.values()), schema=_NODE)):
-        cursor.execute(
-            "INSERT INTO node SELECT nextval('node_keys'), * FROM (SELECT * FROM batch_node ANTI JOIN node USING (name))"
-        )
-        cursor.execute(
-            "UPDATE node SET first_ms = b.first_ms FROM batch_node b WHERE b.name = node.name AND b.first_ms < node.first_ms"
-        )
+        cursor.execute("""
+            INSERT INTO node SELECT nextval('node_keys'), * FROM (SELECT * FROM batch_node ANTI JOIN node USING (name))
+            """)
+        cursor.execute("""
+            UPDATE node SET first_ms = b.first_ms FROM batch_node b
+            WHERE b.name = node.name AND b.first_ms < node.first_ms""")
         cursor.execute("""
             UPDATE node SET cluster = b.cluster, slurm = b.slurm, interval_ms = b.interval_ms, last_ms = b.last_ms,
                 agent_version = b.agent_version, driver_version = coalesce(b.driver_version, node.driver_version),
@@ -87,9 +91,9 @@ def keep_gpus(cursor: Cursor, segments: Sequence[tuple[Segment, int]]) -> dict[s
             INSERT INTO gpu SELECT nextval('gpu_keys'), b.uuid, n.node_key, b.model, b.idx, b.minor, b.pci_bus_id,
                 b.mem_total_mib, b.power_limit_w, b.slices, b.slices_of, b.parent_uuid, b.first_ms, b.last_ms
             FROM (SELECT * FROM batch_gpu ANTI JOIN gpu USING (uuid)) b JOIN node n ON n.name = b.node""")
-        cursor.execute(
-            "UPDATE gpu SET first_ms = b.first_ms FROM batch_gpu b WHERE b.uuid = gpu.uuid AND b.first_ms < gpu.first_ms"
-        )
+        cursor.execute("""
+            UPDATE gpu SET first_ms = b.first_ms FROM batch_gpu b
+            WHERE b.uuid = gpu.uuid AND b.first_ms < gpu.first_ms""")
         # An attribute that the driver did not tell this time stays as it was known.
         cursor.execute("""
             UPDATE gpu SET node_key = n.node_key, model = coalesce(b.model, gpu.model), idx = coalesce(b.idx, gpu.idx),

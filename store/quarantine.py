@@ -29,7 +29,8 @@ def keep(cursor: Cursor, refused: Sequence[Refusal], received_ms: int) -> None:
     for refusal in refused:
         _write(directory, re.sub(r"[^A-Za-z0-9._~-]", "_", refusal.name)[:200] or "unnamed", refusal.data)
         cursor.execute(
-            "INSERT INTO quarantine SELECT $1, $2, $3 WHERE NOT EXISTS (FROM quarantine WHERE name = $1 AND reason = $3)",
+            "INSERT INTO quarantine SELECT $1, $2, $3 "
+            "WHERE NOT EXISTS (FROM quarantine WHERE name = $1 AND reason = $3)",
             [refusal.name, received_ms, refusal.reason],
         )
 

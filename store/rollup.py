@@ -6,18 +6,17 @@ the GPU's row before it, inside its allocation; held time comes from allocations
 
 from typing import Final
 
-import msgspec
-
 from store.catalog import METRICS, Kind, Metric
-from store.columns import MAX_SPAN_MS
+from store.columns import HOUR_MS, MAX_SPAN_MS
 from store.database import Cursor, Database
-from store.dirty import HOUR_MS, as_of_ms
+from store.dirty import as_of_ms
 from store.reduction import STATES, by_minute
 from store.schema import UNPLACED, rollup_columns
 from store.settings import StateSettings
 from store.states import parked_sql, state_sql
 
 MINUTE_MS: Final = 60_000
+CLOCKS_MS: Final = 60_000
 _TIMES: Final = (
     *("held_ms", "covered_ms", "active_ms", "low_ms", "idle_held_ms", "idle_ms", "unknown_ms", "unmeasurable_ms"),
     *("stray_ms", "parked_ms"),
@@ -44,40 +43,31 @@ def roll_up(database: Database, limit: int = 512, settings: StateSettings | None
         return len(work)
 
 
-class _Bounds(msgspec.Struct, frozen=True):
-    """First and end of the hours in work."""
-
-    low: int
-    high: int
-
-
 def _recompute(cursor: Cursor, settings: StateSettings) -> None:
-    bounds = cursor.one(f"SELECT min(hour_ms) AS low, max(hour_ms) + {HOUR_MS} AS high FROM work", None, _Bounds)
-    assert bounds is not None  # noqa: S101 - an aggregate always has its row
-    low, high = bounds.low, bounds.high
+    [(low, high)] = cursor.tuples("SELECT min(hour_ms), max(hour_ms) + $1 FROM work", [HOUR_MS])
     times = {"low": low, "high": high}
-    cursor.execute(
-        f"DELETE FROM gpu_minute WHERE minute_ms >= $low AND minute_ms < $high "
-        f"AND (minute_ms // {HOUR_MS} * {HOUR_MS}, node_key) IN (SELECT (hour_ms, node_key) FROM work)",
-        times,
-    )
-    cursor.execute(
-        "DELETE FROM gpu_hour WHERE hour_ms >= $low AND hour_ms < $high "
-        "AND (hour_ms, node_key) IN (SELECT (hour_ms, node_key) FROM work)",
-        times,
-    )
+    cursor.execute(f"DELETE FROM gpu_minute WHERE {_MINUTE_IN_WORK}", times)  # noqa: S608 - a constant
+    cursor.execute(f"DELETE FROM gpu_hour WHERE {_HOUR_IN_WORK}", times)  # noqa: S608 - a constant
     held = {**times, "as_of": as_of_ms(cursor)}
     with cursor.table("summed", by_minute(cursor.arrow(_parts_sql(settings), held))):
         cursor.execute(_minutes_sql(), held)
     cursor.execute(_hours_sql(), times)
 
 
+_HOUR_IN_WORK: Final = (
+    "hour_ms >= $low AND hour_ms < $high AND (hour_ms, node_key) IN (SELECT (hour_ms, node_key) FROM work)"
+)
+_MINUTE_IN_WORK: Final = (
+    "minute_ms >= $low AND minute_ms < $high "
+    f"AND (minute_ms // {HOUR_MS} * {HOUR_MS}, node_key) IN (SELECT (hour_ms, node_key) FROM work)"
+)
+
 _HELD_SQL: Final = f"""
 candidate AS (
     SELECT * FROM allocation
     WHERE start_ms < $high AND (end_ms IS NULL OR end_ms > $low) AND node_key IN (SELECT node_key FROM work)),
--- An allocation ends at the latest where the next one on the same GPU begins: a run that nobody saw end (its node died)
--- does not hold what another one holds. Shared GPUs (shards, MPS) have several holders by intent.
+-- Where nobody saw a run end (its node died), it holds a GPU no longer than until the next run begins there; the same
+-- where two ends differ by what clocks differ. A longer overlap means that the two share the GPU (shards, MPS).
 following AS (
     SELECT a.run_key, a.gpu_key, CASE WHEN NOT r.shared THEN
         lead(a.start_ms) OVER (PARTITION BY a.gpu_key ORDER BY a.start_ms, r.job_id_raw, r.restart) END AS next_ms
@@ -86,7 +76,8 @@ following AS (
         AND a.gpu_key IN (SELECT gpu_key FROM candidate)),
 held AS MATERIALIZED (
     SELECT c.run_key, c.gpu_key, c.node_key, c.start_ms,
-        least(coalesce(c.end_ms, $as_of), f.next_ms) AS end_ms
+        CASE WHEN c.end_ms IS NULL OR c.end_ms - f.next_ms <= {CLOCKS_MS}
+            THEN least(coalesce(c.end_ms, $as_of), f.next_ms) ELSE c.end_ms END AS end_ms
     FROM candidate c JOIN following f USING (run_key, gpu_key)),
 unplaced AS (
     SELECT r.run_key, r.start_ms, coalesce(r.end_ms, $as_of) AS end_ms, r.alloc_gpus - count(a.gpu_key) AS gpus
@@ -103,10 +94,10 @@ in_hour AS (
         least(h.end_ms, w.hour_ms + {HOUR_MS}) AS end_ms
     FROM holding h JOIN work w USING (node_key) WHERE h.start_ms < w.hour_ms + {HOUR_MS} AND h.end_ms > w.hour_ms),
 held_minute AS (
-    SELECT minute * {MINUTE_MS} AS minute_ms, node_key, gpu_key, run_key,
-        ((least(end_ms, (minute + 1) * {MINUTE_MS}) - greatest(start_ms, minute * {MINUTE_MS})) * gpus)::BIGINT AS held_ms
+    SELECT minute * {MINUTE_MS} AS minute_ms, node_key, gpu_key, run_key, (gpus
+        * (least(end_ms, (minute + 1) * {MINUTE_MS}) - greatest(start_ms, minute * {MINUTE_MS})))::BIGINT AS held_ms
     FROM (SELECT *, unnest(range(start_ms // {MINUTE_MS}, (end_ms - 1) // {MINUTE_MS} + 1)) AS minute FROM in_hour))
-"""
+"""  # noqa: S608 - constants
 
 
 def _parts_sql(settings: StateSettings) -> str:
@@ -128,17 +119,23 @@ def _parts_sql(settings: StateSettings) -> str:
     piece AS (
         SELECT s.node_key, s.gpu_key, h.run_key, s.ts_ms, s.span_ms,
             greatest(s.ts_ms - s.span_ms, s.before_ms, h.start_ms) AS from_ms, least(s.ts_ms, h.end_ms) AS to_ms,
-            (CASE {state_sql(settings)} {codes} END)::TINYINT AS state, coalesce({parked_sql(settings)}, false) AS parked,
+            (CASE {state_sql(settings)} {codes} END)::TINYINT AS state,
+            coalesce({parked_sql(settings)}, false) AS parked,
             coalesce(s.ts_ms > b.from_ms AND s.ts_ms <= b.to_ms, false) AS blind, {metrics}
         FROM near_row s LEFT JOIN held h ON h.run_key = s.run_key AND h.gpu_key = s.gpu_key
-            JOIN gpu g ON g.gpu_key = s.gpu_key LEFT JOIN blind b ON b.gpu_key = s.gpu_key),
+            JOIN gpu g ON g.gpu_key = s.gpu_key LEFT JOIN blind b ON b.gpu_key = s.gpu_key
+        -- Rows of a run whose allocation lies elsewhere in time are nobody's: neither held nor stray.
+        WHERE s.run_key IS NULL OR h.run_key IS NOT NULL),
     part AS (
         SELECT *, greatest(from_ms, minute * {MINUTE_MS}) AS a_ms, least(to_ms, (minute + 1) * {MINUTE_MS}) AS b_ms
         FROM (SELECT *, unnest(range(from_ms // {MINUTE_MS}, (to_ms - 1) // {MINUTE_MS} + 1)) AS minute
               FROM piece WHERE to_ms > from_ms))
     SELECT minute, part.node_key, gpu_key, run_key, span_ms, state, parked, blind, b_ms - a_ms AS ms,
-        (ts_ms = b_ms)::TINYINT AS ends, a_ms - (ts_ms - span_ms) AS before, b_ms - (ts_ms - span_ms) AS after, {metrics}
-    FROM part SEMI JOIN work ON work.node_key = part.node_key AND work.hour_ms // {HOUR_MS} = part.minute // 60"""
+        (ts_ms = b_ms)::TINYINT AS ends, a_ms - (ts_ms - span_ms) AS before, b_ms - (ts_ms - span_ms) AS after,
+        {metrics}
+    FROM part
+    SEMI JOIN work ON work.node_key = part.node_key AND work.hour_ms // {HOUR_MS} = part.minute // 60
+    """  # noqa: S608 - constants and validated numbers
 
 
 def _minutes_sql() -> str:
@@ -147,16 +144,21 @@ def _minutes_sql() -> str:
     measured = " + ".join(f"coalesce(s.{state}_ms, 0)" for state in STATES[1:])
     return f"""
     INSERT INTO gpu_minute
-    WITH {_HELD_SQL}
+    WITH {_HELD_SQL},
+    taken AS (SELECT minute_ms, gpu_key, sum(held_ms)::BIGINT AS ms FROM held_minute GROUP BY minute_ms, gpu_key)
     SELECT h.minute_ms, h.node_key, h.gpu_key, h.run_key, coalesce(s.rows, 0), h.held_ms,
         coalesce(s.covered_ms, 0), {states}, h.held_ms - ({measured}), coalesce(s.unmeasurable_ms, 0), 0,
         coalesce(s.parked_ms, 0), {names}
     FROM held_minute h LEFT JOIN summed s USING (minute_ms, node_key, gpu_key, run_key)
     UNION ALL
     SELECT s.minute_ms, s.node_key, s.gpu_key, NULL, s.rows, 0, s.covered_ms, 0, 0, 0, 0, 0, 0,
-        CASE WHEN n.slurm THEN s.active_ms + s.low_ms + s.idle_held_ms ELSE 0 END, 0, {names}
-    FROM summed s JOIN node n USING (node_key) WHERE s.run_key IS NULL
-    """
+        -- Work in a minute that is partly held may be the holder's own, before the node knew of it: at most the rest
+        -- of the minute is stray. On a host without Slurm nothing is.
+        CASE WHEN n.slurm THEN
+            least(s.active_ms + s.low_ms + s.idle_held_ms, greatest({MINUTE_MS} - coalesce(t.ms, 0), 0)) ELSE 0 END,
+        0, {names}
+    FROM summed s JOIN node n USING (node_key) LEFT JOIN taken t USING (minute_ms, gpu_key) WHERE s.run_key IS NULL
+    """  # noqa: S608 - names of columns
 
 
 def _hours_sql() -> str:
@@ -164,11 +166,10 @@ def _hours_sql() -> str:
     metrics = ", ".join(_again_sql(metric) for metric in METRICS)
     return f"""
     INSERT INTO gpu_hour
-    SELECT minute_ms // {HOUR_MS} * {HOUR_MS} AS hour_ms, node_key, gpu_key, run_key, sum(rows)::UINTEGER, {times}, {metrics}
-    FROM gpu_minute
-    WHERE minute_ms >= $low AND minute_ms < $high
-        AND (minute_ms // {HOUR_MS} * {HOUR_MS}, node_key) IN (SELECT (hour_ms, node_key) FROM work)
-    GROUP BY hour_ms, node_key, gpu_key, run_key"""
+    SELECT minute_ms // {HOUR_MS} * {HOUR_MS} AS hour_ms, node_key, gpu_key, run_key, sum(rows)::UINTEGER,
+        {times}, {metrics}
+    FROM gpu_minute WHERE {_MINUTE_IN_WORK}
+    GROUP BY hour_ms, node_key, gpu_key, run_key"""  # noqa: S608 - names of columns
 
 
 def _again_sql(metric: Metric) -> str:

@@ -20,7 +20,7 @@ SAMPLE_COLUMNS = (
 )  # fmt: skip
 """Columns of ``hot`` and of the view ``samples``, in order."""
 
-SAMPLES_VIEW = f"CREATE VIEW samples AS SELECT {', '.join(SAMPLE_COLUMNS)} FROM hot"
+SAMPLES_VIEW = f"CREATE VIEW samples AS SELECT {', '.join(SAMPLE_COLUMNS)} FROM hot"  # noqa: S608 - column names of the catalogue
 
 
 def sample_columns() -> str:
@@ -54,7 +54,8 @@ def _rollup_table(name: str, bucket: str) -> str:
         {bucket} BIGINT NOT NULL, node_key INTEGER NOT NULL, gpu_key INTEGER NOT NULL, run_key INTEGER,
         rows UINTEGER NOT NULL, held_ms BIGINT NOT NULL, covered_ms BIGINT NOT NULL,
         active_ms BIGINT NOT NULL, low_ms BIGINT NOT NULL, idle_held_ms BIGINT NOT NULL, idle_ms BIGINT NOT NULL,
-        unknown_ms BIGINT NOT NULL, unmeasurable_ms BIGINT NOT NULL, stray_ms BIGINT NOT NULL, parked_ms BIGINT NOT NULL,
+        unknown_ms BIGINT NOT NULL, unmeasurable_ms BIGINT NOT NULL,
+        stray_ms BIGINT NOT NULL, parked_ms BIGINT NOT NULL,
         {metrics})"""
 
 
@@ -171,7 +172,8 @@ VERSION_1: tuple[str, ...] = (
     """CREATE TABLE sent (at_ms BIGINT NOT NULL, kind VARCHAR NOT NULL, recipient VARCHAR NOT NULL,
         subject VARCHAR NOT NULL, body VARCHAR NOT NULL)""",
     """CREATE TABLE report (scope VARCHAR NOT NULL, week VARCHAR NOT NULL, revision INTEGER NOT NULL,
-        made_ms BIGINT NOT NULL, data_to_ms BIGINT NOT NULL, html VARCHAR NOT NULL, text VARCHAR NOT NULL, figures VARCHAR NOT NULL,
+        made_ms BIGINT NOT NULL, data_to_ms BIGINT NOT NULL, html VARCHAR NOT NULL, text VARCHAR NOT NULL,
+        figures VARCHAR NOT NULL,
         PRIMARY KEY (scope, week, revision))""",
     """CREATE TABLE token (name VARCHAR PRIMARY KEY, sha256 VARCHAR NOT NULL, made_ms BIGINT NOT NULL,
         revoked_ms BIGINT)""",

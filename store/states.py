@@ -1,4 +1,4 @@
-"""The state of a GPU during a row, as one SQL expression: rollups and footprints both use it (definitions, section 2)."""
+"""The state of a GPU during a row, as one SQL expression for rollups and footprints (definitions, section 2)."""
 
 from typing import Final
 
@@ -23,7 +23,8 @@ def state_sql(settings: StateSettings = _DEFAULTS) -> str:
     baseline that is not known counts as zero, since the driver's own reserve is not part of ``mem_used_mib``.
     """
     active, low = round(settings.active_pct * _SCALE), round(settings.low_pct * _SCALE)
-    margin = f"least(mem_total_mib * {settings.memory_margin_ratio!r}::DOUBLE, {settings.memory_margin_mib:d})"  # least() passes over NULL: a GPU of unknown size has the fixed margin
+    # least() passes over NULL: a GPU of unknown size has the fixed margin.
+    margin = f"least(mem_total_mib * {settings.memory_margin_ratio!r}::DOUBLE, {settings.memory_margin_mib:d})"
     return (
         f"CASE WHEN util_pct IS NULL THEN 'unknown' "
         f"WHEN {UTILIZATION_SQL} >= {active:d} THEN 'active' "
