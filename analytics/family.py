@@ -17,11 +17,18 @@ _UUID: Final = r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _HEX: Final = r"(^|[^0-9A-Za-z])[0-9a-fA-F]{7,64}($|[^0-9A-Za-z])"
 
 # UUIDs first, then words of 7 and more hex digits (git and content hashes), then digits; what is masked and only
-# separated by . _ or - becomes one, so that v1.2 and v1.2.3 are the same name.
-MASKED_NAME_SQL: Final = (
-    "regexp_replace(regexp_replace(regexp_replace(regexp_replace(coalesce(run.name, ''), "
-    rf"'{_UUID}', '#', 'g'), '{_HEX}', '\1#\2', 'g'), '[0-9]+', '#', 'g'), '#([._-]*#)+', '#', 'g')"
-)
+# separated by . _ or - becomes one, so that v1.2 and v1.2.3 are the same name. Hashes are masked twice: a match takes
+# the character behind it, which the next of two in a row needs before it.
+_MASKS: Final = ((_UUID, "#"), (_HEX, r"\1#\2"), (_HEX, r"\1#\2"), ("[0-9]+", "#"), ("#([._-]*#)+", "#"))
+
+
+def _masked(sql: str) -> str:
+    for pattern, replacement in _MASKS:
+        sql = f"regexp_replace({sql}, '{pattern}', '{replacement}', 'g')"
+    return sql
+
+
+MASKED_NAME_SQL: Final = _masked("coalesce(run.name, '')")
 """The job name with what differs from run to run as ``#``."""
 
 _generic = ", ".join(f"'{name}'" for name in GENERIC_NAMES)

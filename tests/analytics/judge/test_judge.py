@@ -1,0 +1,198 @@
+"""Findings over the life of a run: they open, stay, close, and give their hours away when the run is over."""
+
+from typing import Any
+
+import pytest
+
+from analytics.footprint import footprints
+from analytics.judge import judge
+from analytics.settings import AnalyticsSettings
+from store.database import Database
+from store.segment import Event, NullReason
+from tests.factories.ledger import HOUR, MINUTE, T0
+from tests.factories.scenes import Scene, blind, busy, gap, idle
+
+SETTINGS = AnalyticsSettings()
+
+
+class Bench:
+    """A store with its analysis."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+
+    def analyse(self, now_ms: int | None = None) -> int:
+        with self.db.cursor() as cur:
+            data_to_ms: int = cur.scalar("SELECT max(last_ms) FROM node")
+        footprints(self.db, 0, SETTINGS.footprint)
+        return judge(self.db, now_ms or data_to_ms, SETTINGS)
+
+    def rows(self, sql: str) -> list[dict[str, Any]]:
+        with self.db.cursor() as cur:
+            found: list[dict[str, Any]] = cur.arrow(sql).to_pylist()
+        return found
+
+    def findings(self) -> list[tuple[str, bool, int]]:
+        """(rule, open, GPU-minutes) of every finding."""
+        rows = self.rows("SELECT * FROM finding ORDER BY rule")
+        return [(row["rule"], row["closed_ms"] is None, row["gpu_ms"] // MINUTE) for row in rows]
+
+
+@pytest.fixture
+def bench(db: Database) -> Bench:
+    return Bench(db)
+
+
+def test_each_story_has_its_finding(bench: Bench, scene: Scene) -> None:
+    stories = {
+        "gpu_never_used": scene.run([idle(120, held=True)]),
+        "cpu_only": scene.run([idle(120)], cpu_s=7200.0 * 7),
+        "gpus_unused": scene.run([busy(120)], [idle(120)]),
+        "idle_head": scene.run([idle(30), busy(90)]),
+        "idle_tail": scene.run([busy(90), idle(30)]),
+        "low_utilization": scene.run([busy(120, 12)]),
+        "idle_now": scene.run([busy(20), idle(100)], running=True),
+        None: scene.run([busy(120)], [busy(120)]),
+    }
+    scene.play(bench.db)
+    assert bench.analyse() == len(stories)
+    rows = bench.rows("SELECT rule, job_id_raw FROM finding JOIN run USING (run_key)")
+    assert {(row["rule"], row["job_id_raw"]) for row in rows} == {(rule, job) for rule, job in stories.items() if rule}
+
+
+def test_healthy_look_alikes_stay_clean(bench: Bench, scene: Scene) -> None:
+    checkpoints = [phase for _ in range(12) for phase in (busy(9), idle(1, held=True))]
+    scene.run(checkpoints)  # pauses between bursts of work
+    scene.run([busy(60, 30)])  # moderate and steady
+    scene.run([idle(8), busy(112)])  # loads data first, for less than ten minutes
+    scene.run([busy(112), idle(8)])  # writes its result last
+    scene.run([busy(30), idle(60)], [idle(30), busy(60)])  # stages that take turns
+    scene.run([idle(14)])  # a quick try
+    scene.run(*[[busy(120, 35)]] * 4)  # balanced over four
+    scene.play(bench.db)
+    bench.analyse()
+    assert bench.findings() == []
+    assert bench.rows("SELECT * FROM unjudged") == []
+
+
+def test_missing_data_accuses_nobody(bench: Bench, scene: Scene) -> None:
+    scene.run([gap(100), idle(20)])  # agent started late
+    scene.run([blind(120)])  # driver gives no utilization
+    scene.run([idle(40), gap(10), idle(70)])  # nobody saw ten minutes of it
+    scene.run([idle(120)], req_gpus=4, alloc_gpus=4)  # three nodes silent
+    scene.run([idle(120)], req_gpus=None)
+    scene.play(bench.db)
+    bench.analyse()
+    found = {row["rule"] for row in bench.rows("SELECT rule FROM finding")}
+    assert found <= {"low_utilization"}
+    reasons = [row["reason"] for row in bench.rows("SELECT reason FROM unjudged ORDER BY run_key")]
+    assert len(reasons) == 5
+
+
+def test_faults_during_the_run_bar_it(bench: Bench, scene: Scene) -> None:
+    scene.run([idle(120)], events=[Event(ts_ms=T0 + HOUR, kind="gpu_lost", device=0)])
+    scene.run([idle(120)], events=[Event(ts_ms=T0 + HOUR, kind="agent_started")])
+    scene.play(bench.db)
+    bench.analyse()
+    assert [row["rule"] for row in bench.rows("SELECT rule FROM finding")] == ["gpu_never_used"]
+    assert "lost" in bench.rows("SELECT reason FROM unjudged")[0]["reason"]
+
+
+def test_what_cannot_be_measured_is_named(bench: Bench, scene: Scene) -> None:
+    never = NullReason(device=0, metric="util_pct", reason="not_supported", from_ms=T0, to_ms=T0 + 2 * HOUR)
+    scene.run([blind(120)], nulls=[never])
+    scene.play(bench.db)
+    bench.analyse()
+    assert bench.rows("SELECT reason FROM unjudged")[0]["reason"] == "utilization cannot be measured on its GPUs"
+
+
+def test_idle_now_opens_stays_and_closes_with_the_run(bench: Bench, scene: Scene) -> None:
+    scene.run([busy(20), idle(100)], running=True)
+    scene.play(bench.db)
+    bench.analyse()
+    assert bench.findings() == [("idle_now", True, 100)]
+    first = bench.rows("SELECT finding_id, found_ms FROM finding")
+    bench.analyse()
+    assert bench.rows("SELECT finding_id, found_ms FROM finding") == first
+    _end(bench, T0 + 120 * MINUTE)
+    bench.analyse()
+    assert bench.findings() == [("idle_now", False, 0), ("idle_tail", True, 100)]
+
+
+def test_idle_now_closes_when_work_begins_again(bench: Bench, scene: Scene) -> None:
+    job = scene.run([busy(20), idle(100)], running=True)
+    scene.play(bench.db)
+    bench.analyse()
+    more = Scene()
+    more.job = int(job) - 1
+    more.run([busy(5)], start_ms=T0 + 120 * MINUTE, running=True, accounting=False)
+    _same_run(more)
+    more.play(bench.db)
+    bench.analyse()
+    assert bench.findings() == [("idle_now", False, 100)]
+
+
+def test_idle_now_closes_when_rows_stop(bench: Bench, scene: Scene) -> None:
+    """Data at rest says nothing of now."""
+    scene.run([busy(20), idle(100)], running=True)
+    scene.play(bench.db)
+    bench.analyse()
+    bench.analyse(now_ms=T0 + 120 * MINUTE + 10 * MINUTE)
+    assert bench.findings() == [("idle_now", False, 100)]
+
+
+def test_old_data_is_never_idle_now(bench: Bench, scene: Scene) -> None:
+    scene.run([busy(20), idle(100)], running=True)
+    scene.play(bench.db)
+    bench.analyse(now_ms=T0 + 30 * 24 * HOUR)
+    assert bench.findings() == []
+
+
+def test_later_data_takes_a_finding_back(bench: Bench, scene: Scene) -> None:
+    """Two GPUs were reported by one node first; the other node's rows arrive later and show the work."""
+    scene.run([idle(120)], [busy(120)], nodes=2)
+    late = scene.segments.pop(1)
+    scene.play(bench.db)
+    bench.analyse()
+    assert bench.findings() == []
+    assert len(bench.rows("SELECT * FROM unjudged")) == 1
+    scene.segments = [late]
+    scene.play(bench.db)
+    bench.analyse()
+    assert bench.findings() == [("gpus_unused", True, 120)]
+    assert bench.rows("SELECT * FROM unjudged") == []
+
+
+def test_a_judged_run_is_not_judged_again(bench: Bench, scene: Scene) -> None:
+    scene.run([idle(120)])
+    scene.play(bench.db)
+    assert bench.analyse() == 1
+    assert bench.analyse() == 0
+
+
+def test_sessions_without_slurm(bench: Bench) -> None:
+    scene = Scene(slurm=False)
+    scene.run([idle(120, held=True)])
+    scene.run([busy(60), idle(60, held=True)])
+    scene.play(bench.db)
+    bench.analyse()
+    assert bench.findings() == [("gpu_never_used", True, 120), ("idle_tail", True, 60)]
+    fixes = "".join(row["fix"] for row in bench.rows("SELECT fix FROM finding"))
+    assert "SBATCH" not in fixes
+    assert "sbatch" not in fixes
+
+
+def _end(bench: Bench, end_ms: int) -> None:
+    with bench.db.cursor() as cur:
+        cur.execute("UPDATE run SET end_ms = $1, state = 'COMPLETED'", [end_ms])
+        cur.execute("UPDATE allocation SET end_ms = $1", [end_ms])
+        cur.execute("INSERT OR REPLACE INTO dirty_run SELECT run_key, 99 FROM run")
+
+
+def _same_run(scene: Scene) -> None:
+    """The same node's next segment: its hold began when the run did."""
+    import msgspec
+
+    (segment,) = scene.segments
+    holding = msgspec.structs.replace(segment.holdings[0], start_ms=T0)
+    scene.segments = [msgspec.structs.replace(segment, seq=2, holdings=(holding,))]
