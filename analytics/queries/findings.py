@@ -127,7 +127,7 @@ _IDLE_NOW: Final = """
         WHERE m.minute_ms >= $oldest AND m.minute_ms >= c.last_row_ms AND m.covered_ms > 0 GROUP BY m.run_key),
     idle AS (
         SELECT c.run_key, c.gpus, greatest(c.last_row_ms, coalesce(s.to_ms, 0)) AS to_ms,
-            c.recent_idle_ms + greatest(0, coalesce(least(s.to_ms, $data_to) - c.last_row_ms, 0)) AS idle_ms
+            c.recent_idle_ms + greatest(0, least(coalesce(s.to_ms, 0), $data_to) - c.last_row_ms) AS idle_ms
         FROM candidate c LEFT JOIN since s ON s.run_key = c.run_key WHERE coalesce(s.busy_ms, 0) = 0)
     SELECT r.run_key, r.job_id, r.cluster, r.kind, r.name, r.user_name AS "user", r.account, r."partition",
         coalesce(r.alloc_gpus, i.gpus) AS gpus, i.idle_ms,

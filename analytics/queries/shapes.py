@@ -59,7 +59,8 @@ class _Cell(msgspec.Struct, frozen=True):
     runs: int
 
 
-_BIN: Final = "CAST(least(9, floor(util_mean_pct / 10)) AS INTEGER)"
+# least() passes over NULL: without the CASE a run that nobody measured would be among the busiest.
+_BIN: Final = "CASE WHEN util_mean_pct IS NOT NULL THEN CAST(least(9, floor(util_mean_pct / 10)) AS INTEGER) END"
 
 _HISTOGRAM: Final = """
     SELECT {bin} AS bin, CAST(sum(held) AS BIGINT) AS held, count(*) AS runs FROM ({runs}) GROUP BY 1"""

@@ -17,9 +17,10 @@ from tests.factories.ledger import DAY, HOUR, T0, Ledger
 
 WEEK = Window(start_ms=T0, end_ms=T0 + 7 * DAY)
 ADMIN = Viewer()
+EVERYTHING = Filter()
 
 
-def sums(cur: Cursor, window: Window = WEEK, where: Filter = Filter(), viewer: Viewer = ADMIN) -> Sums:
+def sums(cur: Cursor, window: Window = WEEK, where: Filter = EVERYTHING, viewer: Viewer = ADMIN) -> Sums:
     piece = pieces(viewer, window, where)
     return cur.rows(fill("SELECT {figures} FROM ({piece})", figures=FIGURES, piece=piece.sql), piece.params, Sums)[0]
 
