@@ -16,7 +16,8 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from analytics.footprint import footprints
 from analytics.judge import judge
 from analytics.rightsizing import rightsize
-from analytics.settings import AnalyticsSettings, SiteSettings
+from analytics.settings import AnalyticsSettings
+from analytics.site import SiteSettings
 from store.database import Database
 from store.errors import StoreError
 from store.rollup import roll_up

@@ -1,4 +1,4 @@
-"""[site] and [analytics]: who runs this site, and every threshold that findings and recommendations rest on.
+"""[analytics]: every threshold that findings and recommendations rest on.
 
 The thresholds of a rule live beside its condition (analytics/rules); they appear here as [analytics.rules.<id>].
 """
@@ -21,19 +21,6 @@ if TYPE_CHECKING:
 else:
     RuleSettings = params_struct("RuleSettings", list(RULES), partial=False)
     RuleOverrides = params_struct("RuleOverrides", list(RULES), partial=True)
-
-
-class SiteSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """[site]: what people are told about this place."""
-
-    name: str = "GPU cluster"
-    """Name of the site or cluster, as people know it."""
-    contact: str = ""
-    """Whom to ask: a mail address or a room."""
-    docs_url: str = ""
-    """The site's own documentation on GPU jobs."""
-    zone: str = "UTC"
-    """Time zone of pages, reports and report weeks, such as Europe/Helsinki."""
 
 
 class FootprintSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,1 +1,3 @@
-"""The composition root: commands, the hub's wiring, settings and the synthetic cluster."""
+"""The composition root: commands, settings, the hub's wiring, and the synthetic cluster."""
+
+__version__ = "0.1.0"

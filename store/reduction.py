@@ -23,18 +23,23 @@ _Bools = npt.NDArray[np.bool_]
 class _Groups:
     """Rows of a table put in order of their group, and where each group starts."""
 
+    starts: _Ints
+
     def __init__(self, parts: pa.Table) -> None:
         runs = parts["run_key"].combine_chunks()
         run = pc.fill_null(runs.dictionary_encode().indices, -1).to_numpy().astype(np.int64) + 1
         minute = parts["minute"].to_numpy()
         gpu = parts["gpu_key"].to_numpy().astype(np.int64)
+        if not len(minute):  # hours that held allocations and no row at all
+            self.parts, self.starts = parts.combine_chunks(), np.empty(0, dtype=np.int64)
+            return
         first = minute.min()
         key = (gpu * (minute.max() - first + 1) + (minute - first)) * (run.max() + 1) + run
         if np.any(key[1:] < key[:-1]):
             order = np.argsort(key, kind="stable")
             parts, key = parts.take(pa.array(order)), key[order]
         self.parts = parts.combine_chunks()
-        self.starts: _Ints = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))
+        self.starts = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))
 
     def first(self, name: str) -> pa.Array:
         return self.parts[name].combine_chunks().take(pa.array(self.starts))

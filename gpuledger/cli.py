@@ -1,0 +1,59 @@
+"""The one console script. Each sub-command lives in gpuledger/commands/<name>.py and is imported when it is called."""
+
+import importlib
+import pkgutil
+import sys
+from typing import Any
+
+import click
+
+import gpuledger
+import gpuledger.commands
+from gpuledger.errors import USAGE, Refused
+
+
+class LazyGroup(click.Group):
+    """A group whose sub-commands are the modules of gpuledger.commands: one file a command, no list to edit."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Returns the names of all sub-commands, sorted."""
+        return sorted(module.name for module in pkgutil.iter_modules(gpuledger.commands.__path__))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Imports and returns one sub-command, or None where there is none of that name."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        command: click.Command = importlib.import_module(f"gpuledger.commands.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the list of commands; `--help` is the one call that imports them all."""
+        rows = [
+            (name, command.get_short_help_str(80))
+            for name in self.list_commands(ctx)
+            if (command := self.get_command(ctx, name))
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(gpuledger.__version__, prog_name="gpuledger")
+def group() -> None:
+    """Accounts for every allocated GPU-hour of a Slurm cluster: who held it, what it did, what to ask for next."""
+
+
+def main(arguments: list[str] | None = None) -> Any:
+    """Runs a command and exits 0 (done), 1 (failed or refused) or 2 (wrong usage or configuration)."""
+    try:
+        return group.main(args=arguments, prog_name="gpuledger", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(USAGE)
+    except click.Abort:
+        sys.exit(1)
+    except Refused as error:
+        click.echo(f"gpuledger: {error}", err=True)
+        sys.exit(error.exit_code)

@@ -1,0 +1,1 @@
+"""One file a sub-command; each defines ``command``."""

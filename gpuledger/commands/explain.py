@@ -1,0 +1,38 @@
+"""`gpuledger explain`."""
+
+from pathlib import Path
+
+import click
+
+from gpuledger.answers import open_answers
+from gpuledger.options import configured
+from gpuledger.printing import as_json, emit, visible
+from gpuledger.settings import Settings
+
+
+@click.command("explain")
+@click.argument("finding", type=click.IntRange(1))
+@configured
+@click.option("--json", "json_", is_flag=True, help="Print JSON.")
+def command(settings: Settings, data: Path, finding: int, json_: bool) -> None:
+    """Show FINDING (its number) as it was judged: what was seen, the thresholds, the coverage."""
+    from analytics.wording import format_gpu_h, format_ratio, format_time
+
+    with open_answers(settings, data) as answers:
+        row = answers.json(f"/api/v1/findings/{finding}")
+    if json_:
+        emit(as_json(row))
+        return
+    zone = settings.site.zone
+    emit(f"{row['title']}: job {visible(str(row['job_id']))} of {visible(str(row['user'] or 'an unknown user'))}")
+    emit(row["sentence"])
+    emit("")
+    emit(f"rule        {row['rule']}, version {row['rule_version']}")
+    emit(f"period      {format_time(row['start_ms'], zone)} to {format_time(row['end_ms'], zone)} ({zone})")
+    emit(f"explains    {format_gpu_h(row['gpu_h'])}")
+    emit(f"confidence  {row['confidence']}, {format_ratio(row['coverage'])} of the time was measured")
+    for heading, values in (("what was seen", row["numbers"]), ("thresholds in force", row["thresholds"])):
+        emit(f"\n{heading}")
+        for name, value in values.items():
+            emit(f"  {name:<28} {value}")
+    emit(f"\nwhat to do\n{row['fix']}")

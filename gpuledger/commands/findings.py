@@ -1,0 +1,36 @@
+"""`gpuledger findings`."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gpuledger.listing import Listing, show
+from gpuledger.options import configured, filtered, printed
+from gpuledger.settings import Settings
+
+
+@click.command("findings")
+@configured
+@filtered
+@printed
+@click.option("--limit", default=50, show_default=True, help="Most rows to print.")
+def command(settings: Settings, data: Path, parameters: dict[str, Any], form: str, limit: int) -> None:
+    """List what was found in jobs (default: the last 7 days); `gpuledger explain ID` says why."""
+    from analytics import wording
+
+    listing = Listing(
+        path="/api/v1/findings",
+        columns=(
+            ("id", lambda row: str(row["id"])),
+            ("rule", lambda row: row["rule"]),
+            ("job", lambda row: row["job_id"] or wording.UNKNOWN),
+            ("user", lambda row: row["user"] or wording.UNKNOWN),
+            ("GPU-h", lambda row: wording.number_gpu_h(row["gpu_h"])),
+            ("confidence", lambda row: row["confidence"]),
+            ("finding", lambda row: row["title"]),
+        ),
+        right=frozenset({"id", "GPU-h"}),
+        nothing="Nothing was found in this period.",
+    )
+    show(settings, data, listing, parameters | {"limit": limit}, form)

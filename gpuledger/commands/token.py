@@ -1,0 +1,65 @@
+"""`gpuledger token`: who may deliver segments."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from gpuledger.errors import Refused
+from gpuledger.options import configured
+from gpuledger.settings import Settings
+from store.database import Cursor, Database
+from store.errors import StoreError
+
+
+@click.group("token")
+def command() -> None:
+    """Make, list and revoke the tokens with which nodes deliver. The hub must be stopped."""
+
+
+@command.command("add")
+@click.argument("name")
+@configured
+def add(settings: Settings, data: Path, name: str) -> None:
+    """Make a token called NAME and print it: the only time it can be seen."""
+    from gpuledger.wiring import clock_ms
+    from store import tokens
+
+    with _store(settings, data) as cursor:
+        click.echo(tokens.create(cursor, name, clock_ms()))
+
+
+@command.command("list")
+@configured
+def list_(settings: Settings, data: Path) -> None:
+    """List the tokens by name; a token itself is never shown again."""
+    from analytics.wording import format_time
+    from store import tokens
+
+    with _store(settings, data) as cursor:
+        for token in tokens.listed(cursor):
+            made = format_time(token.made_ms, settings.site.zone)
+            gone = f", revoked {format_time(token.revoked_ms, settings.site.zone)}" if token.revoked_ms else ""
+            click.echo(f"{token.name}: made {made}{gone}")
+
+
+@command.command("revoke")
+@click.argument("name")
+@configured
+def revoke(settings: Settings, data: Path, name: str) -> None:
+    """Take the token called NAME back."""
+    from gpuledger.wiring import clock_ms
+    from store import tokens
+
+    with _store(settings, data) as cursor:
+        tokens.revoke(cursor, name, clock_ms())
+
+
+@contextlib.contextmanager
+def _store(settings: Settings, data: Path) -> Iterator[Cursor]:
+    try:
+        with Database.open(data, settings=settings.store) as database, database.cursor() as cursor:
+            yield cursor
+    except StoreError as error:
+        raise Refused(str(error)) from error

@@ -1,0 +1,90 @@
+"""Reads one TOML file into settings structs and says in one sentence what is wrong with it."""
+
+import difflib
+import tomllib
+import types
+from pathlib import Path
+from typing import Any, Final, TypeVar, get_args
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import msgspec
+
+from analytics.site import SiteSettings
+
+DEFAULT_CONFIG: Final = Path("/etc/gpuledger/config.toml")
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be used: one sentence that names the key and the next step."""
+
+
+def read(path: Path | None, struct: type[S], others: tuple[str, ...] = ()) -> S:
+    """Returns the settings of a TOML file, every missing key at its default.
+
+    Args:
+        path: the file; None takes DEFAULT_CONFIG where it exists, else the defaults alone.
+        struct: its fields are the sections that are read.
+        others: names of sections that may be there and are not read.
+
+    Raises:
+        ConfigError: the file is missing, is no TOML, or holds an unknown key or a value that cannot be.
+    """
+    if path is None:
+        if not DEFAULT_CONFIG.exists():
+            return struct()
+        path = DEFAULT_CONFIG
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror or error}; name another file with --config.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}; mend that line.") from error
+    return parse(document, str(path), struct, others)
+
+
+def parse(document: dict[str, Any], name: str, struct: type[S], others: tuple[str, ...] = ()) -> S:
+    """Returns the settings of a parsed document; ``name`` stands in the sentences. Raises ConfigError."""
+    read_here = {key: value for key, value in document.items() if key not in others}
+    _refuse_unknown(read_here, struct, "", name, others)
+    try:
+        settings = msgspec.convert(read_here, struct)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{name}: {error}; config.example.toml shows every key with its default.") from error
+    site = getattr(settings, "site", None)
+    if isinstance(site, SiteSettings):
+        _refuse_unknown_zone(site.zone, name)
+    return settings
+
+
+def _refuse_unknown_zone(zone: str, name: str) -> None:
+    try:
+        ZoneInfo(zone)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ConfigError(f"{name}: site.zone {zone!r} is no time zone; write one such as Europe/Helsinki.") from error
+
+
+def _refuse_unknown(value: Any, annotation: Any, where: str, name: str, others: tuple[str, ...] = ()) -> None:
+    """Walks a value beside its type and raises on the first key that the type does not know."""
+    struct = _struct_of(annotation)
+    if struct is not None and isinstance(value, dict):
+        fields = {field.encode_name: field.type for field in msgspec.structs.fields(struct)}
+        for key, inner in value.items():
+            shown = f"{where}.{key}" if where else key
+            if key not in fields:
+                raise ConfigError(f"{name}: unknown key {shown}; {_nearest(key, [*fields, *others])}")
+            _refuse_unknown(inner, fields[key], shown, name)
+    elif isinstance(value, list):
+        for position, item in enumerate(value, 1):
+            for inner in get_args(annotation):
+                _refuse_unknown(item, inner, f"{where}[{position}]", name)
+
+
+def _nearest(key: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+    return f"did you mean {near[0]}?" if near else f"known here are {', '.join(sorted(known))}."
+
+
+def _struct_of(annotation: Any) -> type[msgspec.Struct] | None:
+    candidates = get_args(annotation) if isinstance(annotation, types.UnionType) else (annotation,)
+    return next((each for each in candidates if isinstance(each, type) and issubclass(each, msgspec.Struct)), None)

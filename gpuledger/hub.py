@@ -1,0 +1,135 @@
+"""The hub: one process that owns a data directory, receives, stores, analyses and shows it.
+
+Threads: uvicorn's loop with both doors, a2wsgi's workers for pages and API, one ingest thread (inbox -> raw rows),
+APScheduler's jobs (rollups, footprints, findings, recommendations, reports). Each takes a database cursor of its own.
+"""
+
+import contextlib
+import logging
+import threading
+from pathlib import Path
+from typing import Final
+
+from analytics.schedule import Schedule
+from dashboard.app import create_app
+from gpuledger.errors import Refused
+from gpuledger.server import Callback, compose, listen_tcp, listen_unix, serve
+from gpuledger.settings import Settings
+from gpuledger.wiring import clock_ms, services
+from store.database import Database
+from store.errors import StoreError
+from store.inbox import Inbox
+from store.ingest import ingest
+from store.receive import Receiver
+from store.tokens import Tokens
+
+log = logging.getLogger("gpuledger.hub")
+IDLE_WAIT_S: Final = 1.0
+RETRY_S: Final = 5.0
+
+
+class Hub:
+    """A hub over one data directory.
+
+    Args:
+        settings: the whole configuration.
+        data: the data directory, made where it does not exist.
+        synthetic: whether it holds the synthetic cluster.
+        home: the directory that the user named, where hub.sock lies; None takes ``data``.
+
+    Raises:
+        Refused: the directory belongs to another process, is on a network file system or cannot be written; the port
+            is taken, or would be open to the network without TLS.
+    """
+
+    def __init__(self, settings: Settings, data: Path, *, synthetic: bool = False, home: Path | None = None) -> None:
+        self.settings = settings
+        self.home = home or data
+        self._stop = threading.Event()
+        self._ingester = threading.Thread(target=self._ingest_until_stopped, name="ingest")
+        with contextlib.ExitStack() as opened:
+            self._tcp = opened.enter_context(contextlib.closing(listen_tcp(settings.hub)))
+            self.database = opened.enter_context(contextlib.closing(_open(data, settings, synthetic=synthetic)))
+            self._unix = opened.enter_context(contextlib.closing(listen_unix(self._socket_path)))
+            self.inbox = opened.enter_context(contextlib.closing(_inbox(data, settings)))
+            self._opened = opened.pop_all()
+        store = settings.store
+        self.tokens = Tokens(self.database)
+        self._receiver = Receiver(self.inbox, self.tokens, synthetic=synthetic, max_bytes=store.max_segment_mib << 20)
+        self._schedule = Schedule(self.database, settings.analytics, settings.site, clock_ms, states=store.states)
+
+    @property
+    def port(self) -> int:
+        """The TCP port, also where the settings asked for any free one (0)."""
+        port: int = self._tcp.getsockname()[1]
+        return port
+
+    @property
+    def address(self) -> str:
+        """Where a browser on this machine finds the pages."""
+        scheme = "https" if self.settings.hub.tls_cert else "http"
+        host = self.settings.hub.host
+        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+    def run(self, on_ready: Callback, before_stop: Callback = lambda: None) -> None:
+        """Serves until SIGTERM or SIGINT, then takes in what was acknowledged and closes the database."""
+        with self._opened:
+            app = compose(self._receiver, create_app(services(self.database, self.settings, self.home)).server)
+            self._ingester.start()
+            self._schedule.start()
+            try:
+                serve(app, self.settings.hub, self._tcp, self._unix, on_ready, before_stop)
+            finally:
+                self._socket_path.unlink(missing_ok=True)
+                self._stop.set()
+                self.inbox.wake()
+                self._ingester.join()
+                self._schedule.stop()
+
+    def push(self, segments: list[tuple[str, bytes]]) -> None:
+        """Puts (name, bytes) into the inbox as if received, with one sync for all: the synthetic cluster's door."""
+        self.inbox.append_many(segments)
+
+    @property
+    def _socket_path(self) -> Path:
+        return self.home / "hub.sock"
+
+    def _ingest_until_stopped(self) -> None:
+        while True:
+            try:
+                taken = self._ingest_once()
+            except StoreError as error:
+                log.warning(
+                    "ingest=failed error=%r; the inbox keeps the segments, next try in %.0f s", str(error), RETRY_S
+                )
+                if self._stop.wait(RETRY_S):
+                    return
+                continue
+            if not taken:
+                if self._stop.is_set():
+                    return
+                self.inbox.wait(IDLE_WAIT_S)
+
+    def _ingest_once(self) -> int:
+        batch = self.inbox.take()
+        if batch.count:
+            ingest(self.database, batch.entries, clock_ms())
+            self.inbox.done(batch)
+        return batch.count
+
+
+def _open(data: Path, settings: Settings, *, synthetic: bool) -> Database:
+    try:
+        return Database.open(data, synthetic=synthetic, settings=settings.store)
+    except StoreError as error:
+        raise Refused(str(error)) from error
+
+
+def _inbox(data: Path, settings: Settings) -> Inbox:
+    limits = settings.store
+    try:
+        return Inbox(
+            data / "inbox", min_free_bytes=limits.min_free_mib << 20, max_waiting_bytes=limits.max_backlog_mib << 20
+        )
+    except OSError as error:
+        raise Refused(f"{data} cannot be written ({error.strerror}); name another directory with --data.") from error

@@ -1,0 +1,41 @@
+"""The whole configuration: one section a package. `gpuledger collect` reads only what gpuledger.node says."""
+
+from pathlib import Path
+
+import msgspec
+
+from analytics.settings import AnalyticsSettings
+from analytics.site import SiteSettings
+from collector.settings import CollectorSettings
+from gpuledger.config import read
+from store.settings import StoreSettings
+
+
+class HubSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """[hub]: the one process that receives, stores, analyses and shows."""
+
+    data: str = "/var/lib/gpuledger"
+    """Directory of the database, the inbox and the sealed files; on a local disk."""
+    host: str = "127.0.0.1"
+    """Address to listen on. Without TLS only loopback is accepted."""
+    port: int = 8050
+    """TCP port of pages, API and receiver."""
+    tls_cert: str = ""
+    """PEM file with the certificate chain; with tls_key it turns TLS on."""
+    tls_key: str = ""
+    """PEM file with the private key."""
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The whole file, section by section."""
+
+    site: SiteSettings = SiteSettings()
+    collector: CollectorSettings = CollectorSettings()
+    hub: HubSettings = HubSettings()
+    store: StoreSettings = StoreSettings()
+    analytics: AnalyticsSettings = msgspec.field(default_factory=AnalyticsSettings)
+
+
+def load(path: Path | None) -> Settings:
+    """Returns the settings of a file (None: the installed one, else the defaults); raises ConfigError."""
+    return read(path, Settings)

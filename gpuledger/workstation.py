@@ -1,0 +1,78 @@
+"""Hub and node daemon in one process: `gpuledger up` on a machine with GPUs."""
+
+import logging
+import secrets
+import threading
+from pathlib import Path
+from typing import Final
+
+import click
+import msgspec
+
+import gpuledger
+from collector import runner
+from collector.nvml import DriverMissing, close_driver, open_driver
+from collector.settings import CollectorSettings
+from gpuledger.hub import Hub
+from gpuledger.settings import Settings
+from gpuledger.wiring import clock_ms
+from store import tokens
+from store.database import database_file
+
+log = logging.getLogger("gpuledger.workstation")
+OWN_NODE: Final = "up"
+
+
+def why_nothing_to_record() -> str | None:
+    """Returns the sentence that says why this machine has no GPU to record, or None where it has one."""
+    try:
+        found = open_driver()
+    except DriverMissing as error:
+        return str(error)
+    close_driver()
+    return None if found.gpus or found.silent else "the NVIDIA driver answers and lists no GPU"
+
+
+def holds_real_data(data: Path) -> bool:
+    """Whether a real store lies in the directory: then it is shown, driver or not."""
+    return database_file(data).exists()
+
+
+def serve_and_collect(settings: Settings, data: Path) -> None:
+    """Serves until SIGTERM with the node daemon in a thread, delivering through the same door as any node."""
+    hub = Hub(settings, data)
+    stop = threading.Event()
+    chosen = msgspec.structs.replace(
+        settings.collector, hub=hub.address, token="", token_file=str(_token(hub, data)), spool_dir=str(data / "spool")
+    )
+    agent = threading.Thread(target=_collect, args=(chosen, settings.site.cluster, stop), name="collector")
+
+    def ready() -> None:
+        click.echo(f"GPU Ledger records this machine and listens on {hub.address}, data in {data}.")
+        agent.start()
+
+    def before_stop() -> None:
+        stop.set()
+        if agent.ident is not None:
+            agent.join()
+
+    hub.run(ready, before_stop)
+
+
+def _token(hub: Hub, data: Path) -> Path:
+    """Returns the file with this machine's token; a new one at each start where the file is gone."""
+    path = data / f"{OWN_NODE}.token"
+    with hub.database.cursor() as cursor:
+        if path.exists() and hub.tokens.holder(path.read_text().strip()) is not None:
+            return path
+        token = tokens.create(cursor, f"{OWN_NODE}-{secrets.token_hex(4)}", clock_ms())
+    path.touch(mode=0o600)
+    path.write_text(token + "\n")
+    return path
+
+
+def _collect(settings: CollectorSettings, cluster: str, stop: threading.Event) -> None:
+    try:
+        runner.run(settings, cluster=cluster, version=gpuledger.__version__, stop=stop)
+    except runner.CANNOT_START as error:
+        log.warning("collector=stopped error=%r", str(error))
