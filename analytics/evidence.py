@@ -21,6 +21,7 @@ class GpuEvidence(msgspec.Struct, frozen=True, kw_only=True):
     idle_held_ms: int = 0
     idle_ms: int = 0
     busy_ms: int = 0
+    used: bool = False  # more than an isolated blip
     gaps_closed: bool | None = None
     longest_gap_ms: int = 0
     util_mean_pct: float | None = None

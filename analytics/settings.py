@@ -95,6 +95,8 @@ class RightsizingSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
     """Runs measured for less than this share of their time are not comparable."""
     high_coverage: Ratio = 0.9
     """Coverage of every comparable run from which a recommendation may be of high confidence."""
+    memory_held_s: Positive = 60.0
+    """Memory of a GPU that was not used counts when it was held for at least this long."""
     memory_fill_ratio: Ratio = 0.9
     """Share of a GPU's memory that the remaining GPUs may be filled to."""
     time_p95_factor: Positive = 1.2

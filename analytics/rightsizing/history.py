@@ -12,11 +12,13 @@ from analytics.settings import RightsizingSettings
 from store.database import Cursor
 
 # Only what asked for GPUs through Slurm: a session asked for nothing, and a share of a GPU (shards, MPS) has no whole
-# GPUs to give back. Memory counts on GPUs where something was held or computed; elsewhere it is the driver's.
+# GPUs to give back. Memory counts on GPUs that were used or had it held for a while; a context that came and went, such
+# as nvidia-smi's, is none.
 _RUNS: Final = f"""
 WITH used AS (
     SELECT run_key, min(model) AS model, min(mem_total_mib) AS mem_total_mib,
-           sum(mem_max_mib ORDER BY gpu_key) FILTER (active_ms + low_ms + idle_held_ms > 0) AS mem_mib,
+           sum(mem_max_mib ORDER BY gpu_key) FILTER (first_active_ms IS NOT NULL OR idle_held_ms >= $held_ms)
+               AS mem_mib,
            list(energy_j ORDER BY energy_j) AS energies_j
     FROM footprint_gpu JOIN gpu USING (gpu_key) GROUP BY run_key)
 SELECT run_key, family, run.cluster, user_name AS user, account, "partition", model, name, nodes,
@@ -95,7 +97,7 @@ def histories(cur: Cursor, now_ms: int, settings: RightsizingSettings) -> list[H
     """Returns every family that ran in the last ``history_days``."""
     families: defaultdict[str, list[PastRun]] = defaultdict(list)
     from_ms = now_ms - settings.history_days * 86_400_000
-    for run in cur.rows(_RUNS, {"from_ms": from_ms}, PastRun):
+    for run in cur.rows(_RUNS, {"from_ms": from_ms, "held_ms": round(settings.memory_held_s * 1000)}, PastRun):
         families[run.family].append(run)
     return [
         History(runs=runs, comparable=[run for run in runs if _is_comparable(run, settings)])

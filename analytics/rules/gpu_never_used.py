@@ -33,7 +33,7 @@ class NeverUsedLimits(Protocol):
 
 @rule(title="GPU not used", order=20, params=GpuNeverUsed)
 def gpu_never_used(run: RunEvidence, params: GpuNeverUsed, _context: Context) -> Outcome:
-    """On every GPU active + low < max(busy_s, busy_ratio of held), and the CPU was not busy or is not known."""
+    """On every GPU active + low < max(busy_s, busy_ratio of held) or a lone blip, and no busy CPU that is known of."""
     if not never_used(run, params):
         return None
     if run.kind == "job" and run.gpus_requested is None:
@@ -49,7 +49,8 @@ def gpu_never_used(run: RunEvidence, params: GpuNeverUsed, _context: Context) ->
 def never_used(run: RunEvidence, limits: NeverUsedLimits) -> bool:
     """Whether no GPU of the run did any work worth the name."""
     return run.length_ms >= limits.min_held_s * 1000 and all(
-        gpu.active_ms + gpu.low_ms < max(limits.busy_s * 1000, limits.busy_ratio * gpu.held_ms) for gpu in run.each
+        not gpu.used or gpu.active_ms + gpu.low_ms < max(limits.busy_s * 1000, limits.busy_ratio * gpu.held_ms)
+        for gpu in run.each
     )
 
 

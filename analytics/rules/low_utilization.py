@@ -23,7 +23,8 @@ def low_utilization(run: RunEvidence, params: LowUtilization, context: Context) 
     A whole-run mean would call a run that worked hard and then sat idle a slow one: what is explained is taken out.
     """
     rest_ms = run.covered_ms - context.explained_ms
-    if run.util_mean_pct is None or run.gpus == 0 or rest_ms < params.min_held_s * 1000 * run.gpus:
+    # A run that never used its GPUs is another rule's, also where that one could not decide.
+    if run.util_mean_pct is None or not run.gpus_active or rest_ms < params.min_held_s * 1000 * run.gpus:
         return None
     # Explained time is idle, hence adds nothing worth counting to the sum of utilization x time.
     mean_pct = run.util_mean_pct * run.covered_ms / rest_ms

@@ -12,8 +12,9 @@ def gpu(key: int = 1, *, length: float = 60, busy: float | None = None, **more: 
     busy_ms = round((length if busy is None else busy) * MINUTE)
     length_ms = round(length * MINUTE)
     row: dict[str, Any] = {"run_key": 1, "gpu_key": key, "held_ms": length_ms, "covered_ms": length_ms}
-    states = {"active_ms": busy_ms, "idle_ms": length_ms - busy_ms, "busy_ms": busy_ms, "gaps_closed": True}
-    return GpuEvidence(**row | states | {"util_mean_pct": 100.0 * busy_ms / length_ms} | more)
+    states = {"active_ms": busy_ms, "idle_ms": length_ms - busy_ms, "busy_ms": busy_ms, "used": busy_ms > 0}
+    known = {"gaps_closed": True, "util_mean_pct": 100.0 * busy_ms / length_ms}
+    return GpuEvidence(**row | states | known | more)
 
 
 def run(*gpus: GpuEvidence, length: float = 60, **more: Any) -> RunEvidence:

@@ -156,7 +156,7 @@ def test_while_a_run_lasts_only_two_rules_speak() -> None:
 
 def test_a_rule_can_be_switched_off() -> None:
     (override,) = _overrides({"partition": "gpu", "rules": {"gpu_never_used": {"enabled": False}}})
-    assert rules(idle_run(), AnalyticsSettings(overrides=(override,))) == ["low_utilization"]
+    assert rules(idle_run(), AnalyticsSettings(overrides=(override,))) == []
 
 
 def test_a_partition_may_have_other_thresholds() -> None:

@@ -43,6 +43,10 @@ def test_of_a_long_run_a_thousandth_is_use(busy_s: float, is_found: bool) -> Non
     assert isinstance(judged(run(gpu(length=ten_days, busy=busy_s * SECOND), length=ten_days)), Seen) is is_found
 
 
+def test_a_lone_blip_is_no_use_however_long_its_row() -> None:
+    assert isinstance(judged(run(gpu(busy=1, used=False))), Seen)
+
+
 def test_one_gpu_at_work_is_enough_to_say_nothing() -> None:
     assert judged(run(gpu(1, busy=0), gpu(2, busy=10))) is None
 

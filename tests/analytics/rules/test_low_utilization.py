@@ -13,7 +13,7 @@ def judged(evidence: RunEvidence, explained: float = 0) -> object:
 
 @pytest.mark.parametrize(("mean", "level"), [(0, 2), (14.99, 2), (15, 1), (24.99, 1), (25, None), (90, None)])
 def test_amber_and_red(mean: float, level: int | None) -> None:
-    found = judged(run(gpu(busy=0, util_mean_pct=mean)))
+    found = judged(run(gpu(busy=1, util_mean_pct=mean)))
     assert (found.numbers["level"] if isinstance(found, Seen) else None) == level
 
 
@@ -40,6 +40,10 @@ def test_low_outside_the_explained_time_is_still_found() -> None:
 def test_what_is_left_must_be_half_an_hour_a_gpu(explained: float, is_found: bool) -> None:
     evidence = run(gpu(1, length=150, util_mean_pct=1.0), gpu(2, length=150, util_mean_pct=1.0), length=150)
     assert isinstance(judged(evidence, explained), Seen) is is_found
+
+
+def test_a_run_that_never_worked_is_another_rules() -> None:
+    assert judged(run(gpu(busy=0))) is None
 
 
 def test_comes_after_every_cause() -> None:
