@@ -13,7 +13,8 @@ from dash.development.base_component import Component
 from flask import Flask, request
 
 import dashboard.pages
-from dashboard import frame, headers, table_rows, theme
+from dashboard import frame, headers, kept_reports, table_rows, theme
+from dashboard.api import create_blueprint
 from dashboard.components import controls, shell
 from dashboard.page import Page
 from dashboard.services import EXTENSION, Services
@@ -53,10 +54,11 @@ def create_app(services: Services) -> Dash:
     """Returns the application; ``.server`` is its Flask app, with the API beside the pages."""
     server = Flask("dashboard", static_folder=None)
     server.extensions[EXTENSION] = services
-    _register_api(server, services)
+    server.register_blueprint(create_blueprint(services))
+    kept_reports.register(server)
     app = Dash(
         "dashboard",
-        server=server,
+        server=server,  # type: ignore[arg-type] # Dash says bool and takes a Flask app
         assets_folder=str(ASSETS),
         assets_ignore=r"boot\.js",  # in <head>, before everything else
         use_pages=True,
@@ -81,12 +83,6 @@ def create_app(services: Services) -> Dash:
     _unknown_paths(app, pages)
     headers.install(app)
     return app
-
-
-def _register_api(server: Flask, services: Services) -> None:
-    from dashboard.api import create_blueprint
-
-    server.register_blueprint(create_blueprint(services))
 
 
 def _register(page: Page, pages: Sequence[Page]) -> None:

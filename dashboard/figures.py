@@ -22,7 +22,7 @@ from analytics.wording import (
     local,
     number_gpu_h,
 )
-from dashboard.theme import SCHEMES, Scheme, plotly_template
+from dashboard.theme import FAINT, SCHEMES, Scheme, plotly_template
 
 TIMELINE_FIELDS: Final = {
     State.ACTIVE: "active_gpu_h",
@@ -33,6 +33,7 @@ TIMELINE_FIELDS: Final = {
     State.STRAY: "stray_gpu_h",
     State.UNALLOCATED: "unallocated_gpu_h",
 }
+BAR_FILL: Final = 0.9
 LANE_HEIGHT_PX: Final = 24
 MAX_LANES: Final = 16
 
@@ -59,14 +60,17 @@ def fill(state: str, scheme: Scheme, *, neutral: bool = False) -> dict[str, Any]
     colour = look.light if scheme == "light" else look.dark
     ink = PATTERN_INK[0 if scheme == "light" else 1]
     marker: dict[str, Any] = {"color": colour, "line": {"width": 0}}
+    if state == State.UNALLOCATED:
+        marker["opacity"] = FAINT
     if look.pattern:
         over = look is STATES[State.IDLE_HELD]
         marker["pattern"] = {
             "shape": look.pattern,
             "bgcolor": colour if over else tokens.surface,
             "fgcolor": tokens.surface if over else ink,
-            "size": 6,
-            "solidity": 0.25,
+            "fgopacity": 0.55 if over else 1,
+            "size": 7,
+            "solidity": 0.2,
         }
     return marker
 
@@ -86,6 +90,11 @@ def layout(scheme: Scheme, revision: str, *, height: int, coarse: bool = False, 
     }
 
 
+def left_margin(*, coarse: bool) -> int:
+    """Returns the pixels left of a run's charts: the same for all, so that their time axes stand above each other."""
+    return 84 if coarse else 120
+
+
 def state_bars(
     timeline: Timeline,
     zone: str,
@@ -98,7 +107,7 @@ def state_bars(
 ) -> dict[str, Any]:
     """Returns GPU-hours by state over time as stacked bars, one trace a state that occurs."""
     starts = [wall(row.start_ms, zone) for row in timeline.rows]
-    widths = [0.92 * (row.end_ms - row.start_ms) for row in timeline.rows]
+    widths = [BAR_FILL * (row.end_ms - row.start_ms) for row in timeline.rows]
     traces = [_head(timeline.rows, starts)]
     for state, field in TIMELINE_FIELDS.items():
         values = [getattr(row, field) for row in timeline.rows]
@@ -129,8 +138,9 @@ def state_bars(
             xaxis={
                 "type": "date",
                 "hoverformat": "%a %-d %b" if long else "%a %-d %b %H:%M",
-                "tickformatstops": _tick_formats(),
-                "nticks": 8,
+                "tickformatstops": tick_formats(),
+                "nticks": 4 if coarse else 8,
+                "tickangle": 0,
             },
             yaxis={"rangemode": "tozero", "title": {"text": "GPU-h"}, "nticks": 6},
         ),
@@ -161,7 +171,8 @@ def _head(rows: Sequence[TimelineRow], starts: list[str]) -> dict[str, Any]:
     }
 
 
-def _tick_formats() -> list[dict[str, Any]]:
+def tick_formats() -> list[dict[str, Any]]:
+    """Returns how a time axis writes its ticks, by their distance; 24 hours and day before month."""
     return [
         {"dtickrange": [None, 60_000], "value": "%H:%M:%S"},
         {"dtickrange": [60_000, 43_200_000], "value": "%H:%M\n%a %-d %b"},
@@ -226,12 +237,13 @@ def lanes_figure(
             barmode="overlay",
             bargap=0.28,
             hovermode="closest",
-            margin={"l": 120, "r": 8, "t": 4, "b": 34},
+            margin={"l": left_margin(coarse=coarse), "r": 8, "t": 4, "b": 34},
             xaxis={
                 "type": "date",
                 "range": [wall(span[0], zone), wall(span[1], zone)],
-                "tickformatstops": _tick_formats(),
-                "nticks": 8,
+                "tickformatstops": tick_formats(),
+                "nticks": 4 if coarse else 8,
+                "tickangle": 0,
                 "automargin": False,
             },
             yaxis={

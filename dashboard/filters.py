@@ -1,4 +1,4 @@
-"""The address is the page's only memory: every filter, sort, tab and range is in its query string, and links keep it."""
+"""The address is the page's only memory: each filter, sort, tab and range is in its query string, and links keep it."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from analytics.model import Filter, Window
 from analytics.requests import FILTER_NAMES, WINDOW_NAMES, BadRequest, parse_filter, parse_window
+from analytics.wording import format_duration, format_time
 
 MAX_VALUE: Final = 500
 """Longest value taken from an address; a longer one is cut, it can match nothing."""
@@ -53,17 +54,22 @@ class Address:
 
 @dataclasses.dataclass(frozen=True)
 class View:
-    """What the address asks for, and the sentence that says which part of it could not be understood."""
+    """What the address asks for, and the sentence that says which part of it could not be understood.
+
+    ``since`` is said where the data is shorter than the period asked for, so that nobody reads an empty week as idle.
+    """
 
     window: Window
     filter: Filter
     span: str
+    since: str | None = None
     refusal: str | None = None
 
 
-def view(address: Address, data_to_ms: int, zone: str, default: str) -> View:
+def view(address: Address, data: tuple[int | None, int], zone: str, default: str) -> View:
     """Returns window and filter of an address. Bad input falls back to the defaults and says so; it never fails."""
-    refusal = None
+    data_from_ms, data_to_ms = data
+    refusal = since = None
     start, end, span = address.get("from"), address.get("to"), address.get("range")
     try:
         window = parse_window(start, end, span, data_to_ms, zone, default)
@@ -71,12 +77,16 @@ def view(address: Address, data_to_ms: int, zone: str, default: str) -> View:
         refusal = str(error)
         start = end = span = None
         window = parse_window(None, None, None, data_to_ms, zone, default)
+    if data_from_ms is not None and window.start_ms < data_from_ms < window.end_ms:
+        window = parse_window(str(data_from_ms), str(window.end_ms), None, data_to_ms, zone, default)
+        length = format_duration(window.end_ms - data_from_ms)
+        since = f"since {format_time(data_from_ms, zone)} ({length})"
     try:
         chosen = parse_filter(address.params)
     except BadRequest as error:
         refusal = str(error)
         chosen = Filter()
-    return View(window, chosen, "custom" if start or end else span or default, refusal)
+    return View(window, chosen, "custom" if start or end else span or default, since, refusal)
 
 
 def job_path(job_id: str, cluster: str | None = None) -> str:

@@ -62,10 +62,8 @@ def whole(page: Page, pages: Sequence[Page], path: str, search: str) -> list[Com
 def _content(page: Page, request: Request) -> list[Any]:
     title = page.title(request) if page.title else _name(page, request)
     return [
-        html.Div(
-            [html.Div([html.H1(title), html.P(page.question, className="question")]), *page.controls(request)],
-            className="page-head",
-        ),
+        shell.synthetic_banner(request),
+        html.Div([html.H1(title), *page.controls(request)], className="page-head"),
         html.Div(_live(page, request), id=LIVE, **attributes(data_live="yes" if page.live else "no")),
     ]
 
@@ -75,7 +73,7 @@ def _name(page: Page, request: Request) -> str:
 
 
 def _live(page: Page, request: Request) -> list[Any]:
-    return [*shell.banners(request), shell.data_age(request), *page.body(request)]
+    return [shell.data_age(request), shell.refusal(request), *page.body(request)]
 
 
 def refreshed(pages: Sequence[Page], path: str, search: str) -> tuple[Any, Any]:

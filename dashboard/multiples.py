@@ -1,16 +1,22 @@
 """Small multiples of a run's measurements: one figure, one x axis, one crosshair."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
+
+import numpy as np
 
 from analytics.queries.series import GpuSeries, Series
 from analytics.wording import UNKNOWN, format_mib, format_pct, format_power
-from dashboard.figures import layout, plain, wall
+from dashboard.bucket_grid import Grid, Values, numbers
+from dashboard.figures import layout, left_margin, plain, tick_formats, wall
 from dashboard.theme import SCHEMES, Scheme
 
 ROW_PX: Final = 104
 GAP_PX: Final = 30
+MOST_LINES: Final = 16
+"""Up to this many GPUs each has its line; above, the lowest, the median and the band between percentiles."""
+LOWEST_LINES: Final = 8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,18 +54,39 @@ def shown_rows(series: Series) -> list[Row]:
     return [row for row in ROWS if any(_has(gpu, row.metric) for gpu in series.gpus)]
 
 
+def what_is_drawn(gpus: int) -> str:
+    """Returns in words what the lines of a small multiple are."""
+    if gpus > MOST_LINES:
+        return (
+            f"bold: the median of {gpus} GPUs, band: 5th to 95th percentile, thin lines: the {LOWEST_LINES} lowest; "
+            f"the other {gpus - LOWEST_LINES} are not drawn one by one"
+        )
+    return "thin lines: each GPU, bold: their mean" if gpus > 1 else "one line a measurement"
+
+
 def _has(gpu: GpuSeries, metric: str) -> bool:
     return any(value is not None for value in gpu.values.get(metric, ()))
 
 
 def metrics_figure(
-    series: Series, span: tuple[int, int], zone: str, scheme: Scheme, revision: str, *, coarse: bool = False
+    series: Series,
+    span: tuple[int, int],
+    tops: Mapping[str, float | None],
+    zone: str,
+    scheme: Scheme,
+    revision: str,
+    *,
+    coarse: bool = False,
 ) -> dict[str, Any]:
-    """Returns every measured metric over ``span`` (UTC ms): a thin line a GPU, the mean of all in front."""
+    """Returns every measured metric over ``span`` (UTC ms): a thin line a GPU, the mean of all in front.
+
+    ``tops`` gives the end of a scale by metric, such as the memory that a GPU has; else the highest reading is it.
+    """
     rows = shown_rows(series)
     tokens = SCHEMES[scheme]
     height = 40 + len(rows) * (ROW_PX + GAP_PX)
     plot = height - 40
+    grid = Grid.of(series, zone)
     axes: dict[str, Any] = {}
     traces: list[dict[str, Any]] = []
     titles: list[dict[str, Any]] = []
@@ -67,8 +94,10 @@ def metrics_figure(
         name = "y" if index == 0 else f"y{index + 1}"
         top = 1 - (index * (ROW_PX + GAP_PX) + GAP_PX) / plot
         bottom = top - ROW_PX / plot
-        axes["yaxis" if index == 0 else f"yaxis{index + 1}"] = _axis(row, series, (max(0.0, bottom), top))
-        traces += _traces(row, series, name, zone, tokens.series[0], tokens.edge)
+        axes["yaxis" if index == 0 else f"yaxis{index + 1}"] = _axis(
+            row, series, tops.get(row.metric), (max(0.0, bottom), top)
+        )
+        traces += _traces(row, series, name, grid, scheme)
         titles.append(_title(row.title, top))
     return {
         "data": traces,
@@ -79,7 +108,7 @@ def metrics_figure(
             coarse=coarse,
             hovermode="x unified",
             hoversubplots="axis",
-            margin={"l": 120, "r": 8, "t": 0, "b": 34},
+            margin={"l": left_margin(coarse=coarse), "r": 8, "t": 0, "b": 34},
             xaxis={
                 "type": "date",
                 "range": [wall(span[0], zone), wall(span[1], zone)],
@@ -90,7 +119,9 @@ def metrics_figure(
                 "spikethickness": 1,
                 "spikedash": "solid",
                 "spikecolor": tokens.edge,
-                "nticks": 8,
+                "nticks": 4 if coarse else 8,
+                "tickangle": 0,
+                "tickformatstops": tick_formats(),
                 "automargin": False,
             },
             annotations=titles,
@@ -99,12 +130,14 @@ def metrics_figure(
     }
 
 
-def _axis(row: Row, series: Series, domain: tuple[float, float]) -> dict[str, Any]:
+def _axis(row: Row, series: Series, top: float | None, domain: tuple[float, float]) -> dict[str, Any]:
     axis: dict[str, Any] = {"domain": domain, "anchor": "x", "nticks": 3, "rangemode": "tozero", "automargin": False}
     if row.top is not None:
         axis |= {"range": [0, 105], "tickvals": [0, 50, 100], "ticktext": ["0 %", "50 %", "100 %"]}
     else:
-        highest = max((value for gpu in series.gpus for value in gpu.values.get(row.metric, ()) if value), default=1.0)
+        highest = top or max(
+            (value for gpu in series.gpus for value in gpu.values.get(row.metric, ()) if value), default=1.0
+        )
         axis |= {
             "range": [0, 1.08 * highest],
             "tickvals": [0, highest / 2, highest],
@@ -127,55 +160,48 @@ def _title(text: str, top: float) -> dict[str, Any]:
     }
 
 
-def _traces(row: Row, series: Series, axis: str, zone: str, strong: str, thin: str) -> list[dict[str, Any]]:
+def _traces(row: Row, series: Series, axis: str, grid: Grid, scheme: Scheme) -> list[dict[str, Any]]:
     gpus = [gpu for gpu in series.gpus if _has(gpu, row.metric)]
-    traces = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": [wall(at, zone) for at in gpu.at_ms],
-            "y": gpu.values[row.metric],
-            "yaxis": axis,
-            "name": plain(gpu.gpu),
-            "line": {"width": 1, "color": thin},
-            "opacity": 0.55,
-            "hoverinfo": "skip",
-            "connectgaps": False,
-        }
-        for gpu in gpus
-        if len(gpus) > 1
-    ]
-    return [*traces, _mean(row, gpus, axis, zone, strong)]
+    tokens = SCHEMES[scheme]
+    table = grid.table(gpus, row.metric)
+    drawn = list(range(len(gpus)))
+    traces: list[dict[str, Any]] = []
+    if len(gpus) > MOST_LINES:
+        # The lowest are the ones to look at; the others are shown as what lies between their percentiles.
+        drawn = [int(index) for index in np.argsort(grid.means(table))[:LOWEST_LINES]]
+        low, high = grid.percentiles(table, (5, 95))
+        traces += [
+            _line(low, axis, grid, {"width": 0, "color": tokens.edge}),
+            _line(high, axis, grid, {"width": 0, "color": tokens.edge}, fill="tonexty", fillcolor=f"{tokens.edge}33"),
+        ]
+    if len(gpus) > 1:
+        thin = {"width": 1, "color": tokens.edge}
+        traces += [_line(table[index], axis, grid, thin, name=plain(gpus[index].gpu), opacity=0.55) for index in drawn]
+    return [*traces, _middle(row, gpus, table, axis, grid, tokens.series[0])]
 
 
-def _mean(row: Row, gpus: Sequence[GpuSeries], axis: str, zone: str, colour: str) -> dict[str, Any]:
-    at_ms = sorted({at for gpu in gpus for at in gpu.at_ms})
-    readings: dict[int, list[tuple[float, str]]] = {at: [] for at in at_ms}
-    for gpu in gpus:
-        for at, value in zip(gpu.at_ms, gpu.values[row.metric], strict=True):
-            if value is not None:
-                readings[at].append((value, gpu.gpu))
-    means = [sum(value for value, _ in found) / len(found) if found else None for found in readings.values()]
+def _line(values: Values, axis: str, grid: Grid, line: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "lines",
-        "x": [wall(at, zone) for at in at_ms],
-        "y": means,
+        **grid.x,
+        "y": numbers(values),
         "yaxis": axis,
-        "name": row.title,
-        "line": {"width": 2, "color": colour},
+        "line": line,
+        "hoverinfo": "skip",
         "connectgaps": False,
-        "customdata": [_spread(row, found) for found in readings.values()],
-        "hovertemplate": f"{row.title} %{{customdata}}<extra></extra>",
+        **more,
     }
 
 
-def _spread(row: Row, found: Sequence[tuple[float, str]]) -> str:
-    """Says the mean and, where GPUs differ, which is lowest: that is the one to look at."""
-    if not found:
-        return UNKNOWN
-    mean = row.format(sum(value for value, _ in found) / len(found))
-    if len(found) == 1:
-        return mean
-    lowest, where = min(found)
-    return f"{mean} (lowest {row.format(lowest)}, {plain(where, 20)})"
+def _middle(row: Row, gpus: Sequence[GpuSeries], table: Values, axis: str, grid: Grid, colour: str) -> dict[str, Any]:
+    """The bold line: the mean, of many GPUs the median; its hover names the lowest GPU, the one to look at."""
+    many = len(gpus) > MOST_LINES
+    middle = grid.percentiles(table, (50,))[0] if many else grid.mean(table)
+    return {
+        **_line(middle, axis, grid, {"width": 2, "color": colour}),
+        "name": row.title,
+        "hoverinfo": "all",
+        "customdata": grid.said(middle, table, [plain(gpu.gpu, 20) for gpu in gpus], row.format),
+        "hovertemplate": f"{row.title} %{{customdata}}<extra></extra>",
+    }

@@ -21,8 +21,11 @@ def no_controls(_request: "Request") -> Sequence[Component]:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Page:
-    """``module`` is the file's name. ``path`` may hold one ``<name>``. ``body`` returns the regions and is drawn again on every refresh of a live
-    page; ``controls`` stay as they are meanwhile. A page without ``icon`` is not in the navigation.
+    """What a page is.
+
+    ``module`` is the file's name and ``path`` may hold one ``<name>``. ``body`` returns the regions and is drawn again
+    on every refresh of a live page; ``controls`` stay as they are meanwhile. A page without ``icon`` is not in the
+    navigation.
     """
 
     module: str

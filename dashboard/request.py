@@ -6,7 +6,7 @@ import functools
 from analytics.model import Filter, Viewer, Window
 from analytics.queries import site as site_queries
 from analytics.queries.site import Site
-from analytics.settings import SiteSettings
+from analytics.site import SiteSettings
 from analytics.wording import Words, words
 from dashboard.filters import Address, View, view
 from dashboard.services import Services
@@ -39,7 +39,7 @@ class Request:
 
     @functools.cached_property
     def view(self) -> View:
-        return view(self.address, self.as_of_ms, self.zone, self.default_range)
+        return view(self.address, (self.store.data_from_ms, self.as_of_ms), self.zone, self.default_range)
 
     @property
     def site(self) -> SiteSettings:

@@ -10,7 +10,8 @@ from flask import current_app
 from analytics.model import Viewer
 
 if TYPE_CHECKING:
-    from analytics.settings import AnalyticsSettings, SiteSettings
+    from analytics.settings import AnalyticsSettings
+    from analytics.site import SiteSettings
     from store.database import Cursor
 
 EXTENSION = "gpuledger"

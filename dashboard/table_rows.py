@@ -48,7 +48,7 @@ def block(page: Page, asked: dict[str, Any], path: str, search: str) -> dict[str
 
 
 def _sort(model: list[dict[str, Any]]) -> tuple[str, bool] | None:
-    by_field = {field: sort for field, _, sort, *_ in job_grid.COLUMNS}
+    by_field = {column.field: column.sort for column in job_grid.COLUMNS}
     for entry in model:
         sort = by_field.get(str(entry.get("colId")))
         if sort:

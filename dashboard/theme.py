@@ -71,6 +71,15 @@ _TEAL: Final = (
 )  # fmt: skip
 
 
+# Mantine draws its dark inputs, menus and calendars from this ramp: text first, then surfaces from high to low.
+_DARK_RAMP: Final = (
+    DARK.text, "#C3CAD3", DARK.muted, DARK.edge, DARK.line, "#262C35", DARK.raised, DARK.surface, DARK.page, DARK.sunken,
+)  # fmt: skip
+
+FAINT: Final = 0.45
+"""Opacity of unallocated: what nobody held stays in the background of a chart."""
+
+
 def state_colour(state: str, scheme: Scheme) -> str:
     """Returns the fill of a GPU state, ``#RRGGBB`` or ``#RRGGBBAA``."""
     look = STATES[state]
@@ -92,6 +101,7 @@ def _variables(scheme: Scheme, tokens: Tokens) -> str:
         if field.name != "series"
     }
     colours |= {f"state-{state.replace('_', '-')}": state_colour(state, scheme) for state in STATES}
+    colours["faint"] = f"{100 * FAINT:.0f}%"
     colours["pattern-ink"] = PATTERN_INK[0 if scheme == "light" else 1]
     variables = "".join(f"--{name}:{value};" for name, value in colours.items())
     # Mantine's own surfaces follow ours, so that menus, inputs and dates do not look like another product.
@@ -119,7 +129,7 @@ def mantine_theme() -> dict[str, Any]:
         "fontFamilyMonospace": MONOSPACE,
         "primaryColor": "ledger",
         "primaryShade": {"light": 7, "dark": 3},
-        "colors": {"ledger": list(_TEAL)},
+        "colors": {"ledger": list(_TEAL), "dark": list(_DARK_RAMP)},
         "autoContrast": True,
         "defaultRadius": "md",
         "focusRing": "auto",

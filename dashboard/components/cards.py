@@ -37,7 +37,10 @@ def card(
     named = {"id": id} if id else {}
     return html.Section(
         [
-            html.Div([html.Div([heading, html.P(note, className="card-note") if note else None]), html.Div(aside)])
+            html.Div(
+                [html.Div([heading, html.P(note, className="card-note") if note else None]), html.Div(aside)],
+                className="card-head",
+            )
             if aside or note
             else heading,
             html.Div(children, className="card-body"),

@@ -8,9 +8,10 @@ import dash_mantine_components as dmc
 from dash import ALL, html
 from dash.development.base_component import Component
 
+from analytics.requests import FILTER_NAMES
 from analytics.wording import local
 from dashboard.components.attributes import attributes
-from dashboard.filters import FILTER_NAMES, RANGES, Address
+from dashboard.filters import RANGES, Address
 from dashboard.request import Request
 
 EVERY: Final = {"filter": ALL, "unset": ALL}
@@ -49,6 +50,7 @@ def time_range(request: Request) -> html.Div:
     end = (local(window.end_ms, request.zone) - timedelta(milliseconds=1)).date()
     return html.Div(
         [
+            html.Span(request.view.since, className="resolution", id="since") if request.view.since else None,
             links(address, "range", RANGES, request.view.span, "Period"),
             dmc.DatePickerInput(
                 id=control_id("dates"),

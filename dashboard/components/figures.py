@@ -56,6 +56,8 @@ def figure(figure: Figure) -> html.Div:
 
 def _value(figure: Figure) -> Component:
     number, _, unit = figure.text.rpartition(" ")
+    if unit[:1].isdigit():
+        number = ""
     shown = [number, html.Span(f" {unit}", className="figure-unit")] if number else [figure.text]
     if figure.text == UNKNOWN:
         return html.Div(

@@ -8,16 +8,19 @@ from dash.development.base_component import Component
 
 from analytics.queries.findings import FindingRow, UnjudgedRow
 from analytics.queries.recommendations import RecommendationRow
-from analytics.settings import SiteSettings
+from analytics.site import SiteSettings
 from analytics.wording import format_energy, format_gpu_h, format_ratio, format_time, plural
 from dashboard.components.attributes import attributes
-from dashboard.components.links import before_after, run_link
+from dashboard.components.links import before_after, copy_lines, run_link
 from dashboard.components.marks import badge, name
 from dashboard.components.tables import definition
 
 
-def finding(row: FindingRow, site: SiteSettings, *, with_run: bool = False) -> Component:
-    """Returns a finding: what was seen, what helps, and, folded, the numbers it rests on."""
+def finding(row: FindingRow, site: SiteSettings, *, with_run: bool = False, running: bool = False) -> Component:
+    """Returns a finding: what was seen, what helps, and, folded, the numbers it rests on.
+
+    ``running`` says that the run still lasts, so that the finding may be true this moment.
+    """
     return html.Article(
         [
             html.Div(
@@ -27,7 +30,7 @@ def finding(row: FindingRow, site: SiteSettings, *, with_run: bool = False) -> C
                         [
                             badge(f"{format_gpu_h(row.gpu_h)}", title="GPU-hours that this explains"),
                             badge(f"{row.confidence} confidence"),
-                            badge("still so", "accent") if row.open else None,
+                            badge("right now", "accent") if row.open and running else None,
                         ],
                         className="badges",
                     ),
@@ -37,13 +40,20 @@ def finding(row: FindingRow, site: SiteSettings, *, with_run: bool = False) -> C
             html.P(
                 [run_link(row.job_id, row.cluster), " · ", row.sentence] if with_run and row.job_id else row.sentence
             ),
-            html.P([html.Strong("What helps: "), row.fix], className="fix"),
+            *_fix(row.fix),
             html.Details([html.Summary("Evidence", className="fold"), _evidence(row, site)]),
         ],
         className="finding",
         id=f"finding-{row.id}",
         **attributes(data_finding=str(row.id), data_rule=row.rule),
     )
+
+
+def _fix(fix: str) -> list[Component]:
+    """The first line says what helps; the others, where there are any, are for copying."""
+    advice, _, lines = fix.partition("\n")
+    said = html.P([html.Strong("What helps: "), advice], className="fix")
+    return [said, copy_lines(lines.split("\n"), "the lines that help")] if lines.strip() else [said]
 
 
 def _evidence(row: FindingRow, site: SiteSettings) -> Component:
@@ -57,7 +67,7 @@ def _evidence(row: FindingRow, site: SiteSettings) -> Component:
                     *((f"threshold: {key}", text) for key, text in _pairs(row.thresholds)),
                 ]
             ),
-            html.P(["Is this wrong? ", ask(site)], className="muted"),
+            html.P(ask(site), className="muted"),
         ],
         className="evidence",
     )
@@ -76,12 +86,12 @@ def _plain(value: object) -> str:
 
 
 def ask(site: SiteSettings) -> Any:
-    """Returns whom to ask, as the site has configured it."""
-    if site.contact:
-        target = f"mailto:{site.contact}" if "@" in site.contact and " " not in site.contact else None
-        who: Any = html.A(site.contact, href=target) if target else site.contact
-        return html.Span(["Tell ", who, "."])
-    return "Tell the people who run this cluster."
+    """Returns how to say that something is wrong, and whom to ask, as the site has configured it."""
+    if not site.contact:
+        return "Is something here wrong? Tell the people who run this cluster."
+    target = f"mailto:{site.contact}" if "@" in site.contact and " " not in site.contact else None
+    who: Any = html.A(site.contact, href=target) if target else site.contact
+    return html.Span(["Is something here wrong? Ask ", who, "."])
 
 
 def recommendation(row: RecommendationRow, *, with_user: bool = False) -> Component:

@@ -27,7 +27,7 @@ COLUMNS: Final = (
 )
 
 
-def card(run: JobDetail, zone: str) -> Component:  # noqa: ARG001 - the signature of every region's card
+def card(run: JobDetail) -> Component:
     """Returns the GPUs of a run, most idle first where there are more than fit."""
     gpus = run.gpus
     if len(gpus) > MOST_ROWS:

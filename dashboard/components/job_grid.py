@@ -1,7 +1,7 @@
 """The table of runs: AG Grid Community, infinite rows in pages of 50, sorted and filtered in SQL."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 import dash_ag_grid as dag
@@ -12,7 +12,6 @@ from dash.development.base_component import Component
 from analytics.queries.jobs import JobPage, JobRow, JobTotals
 from analytics.wording import (
     UNKNOWN,
-    format_count,
     format_duration,
     format_gpu_h,
     format_iso,
@@ -26,7 +25,7 @@ from analytics.wording import (
 from dashboard.components import cards
 from dashboard.components.attributes import attributes
 from dashboard.components.controls import control_id
-from dashboard.components.marks import icon, strip_words
+from dashboard.components.marks import icon, short_model, strip_words
 from dashboard.filters import job_path
 from dashboard.request import Request
 from dashboard.theme import GRID_THEME
@@ -34,27 +33,43 @@ from dashboard.theme import GRID_THEME
 PAGE_ROWS: Final = 50
 GRID: Final = "jobs-grid"
 
-# field, head, sort of the query, width, aligned as a number, meaning
-COLUMNS: Final[tuple[tuple[str, str, str | None, int, bool, str], ...]] = (
-    ("job", "Id", "job", 130, False, "Opens the page of this run"),
-    ("name", "Name", "name", 170, False, ""),
-    ("user", "User", "user", 110, False, ""),
-    ("account", "Account", "account", 110, False, ""),
-    ("partition", "Partition", "partition", 110, False, ""),
-    ("state", "State", "state", 120, False, ""),
-    ("gpus", "GPUs", "gpus", 160, False, "Number and model"),
-    ("start", "Start", "start", 150, False, "In the site's time zone"),
-    ("elapsed", "Elapsed", "elapsed", 110, True, ""),
-    ("gpu_h", "GPU-h", "gpu_h", 100, True, "Held in this period"),
-    ("idle_gpu_h", "Idle GPU-h", "idle_gpu_h", 115, True, "Held with utilization below 1 %"),
-    ("util", "Utilization", "util", 115, True, "Share of time in which a kernel ran"),
-    ("sm", "SM activity", "sm", 115, True, "Where the GPU offers it"),
-    ("memory", "Peak memory", "memory", 125, True, "Of the GPU's memory"),
-    ("power", "Power", "power", 100, True, "Mean, of the power limit"),
-    ("strip", "What the GPUs did", None, 190, False, "From start to end"),
-    ("findings", "Findings", "findings", 230, False, ""),
-    ("unknown_gpu_h", "Not measured", "unknown_gpu_h", 125, True, "GPU-hours without a usable reading"),
-    ("coverage", "Coverage", "coverage", 110, True, "Share of held time with a usable reading"),
+
+class GridColumn(NamedTuple):
+    """A column: ``sort`` is its name in the query, None where SQL cannot sort by it."""
+
+    field: str
+    head: str
+    sort: str | None
+    width: int
+    number: bool = False
+    meaning: str = ""
+
+
+# What answers the page's question stands in view without scrolling sideways; who and where comes after it.
+COLUMNS: Final = (
+    GridColumn("job", "Id", "job", 120, meaning="Opens the page of this run"),
+    GridColumn("name", "Name", "name", 150),
+    GridColumn("user", "User", "user", 110),
+    GridColumn("idle_gpu_h", "Idle GPU-h", "idle_gpu_h", 108, number=True, meaning="Held with utilization below 1 %"),
+    GridColumn("gpu_h", "GPU-h", "gpu_h", 88, number=True, meaning="Held in this period"),
+    GridColumn("util", "Utilization", "util", 108, number=True, meaning="Share of time in which a kernel ran"),
+    GridColumn("strip", "What the GPUs did", None, 170, meaning="From start to end"),
+    GridColumn("findings", "Findings", "findings", 220),
+    GridColumn("gpus", "GPUs", "gpus", 170, meaning="Number and model"),
+    GridColumn("elapsed", "Elapsed", "elapsed", 110, number=True),
+    GridColumn("start", "Start", "start", 150, meaning="In the site's time zone"),
+    GridColumn("state", "State", "state", 120),
+    GridColumn("account", "Account", "account", 110),
+    GridColumn("partition", "Partition", "partition", 110),
+    GridColumn("memory", "Peak memory", "memory", 120, number=True, meaning="Of the GPU's memory"),
+    GridColumn("sm", "SM activity", "sm", 110, number=True, meaning="Where the GPU offers it"),
+    GridColumn("power", "Power", "power", 90, number=True, meaning="Mean, of the power limit"),
+    GridColumn(
+        "unknown_gpu_h", "Not measured", "unknown_gpu_h", 125, number=True, meaning="GPU-hours without a reading"
+    ),
+    GridColumn(
+        "coverage", "Coverage", "coverage", 105, number=True, meaning="Share of held time with a usable reading"
+    ),
 )
 RENDERERS: Final = {"job": "RunLink", "strip": "Strip", "findings": "Findings"}
 LATER: Final = ("sm", "power", "unknown_gpu_h")
@@ -91,7 +106,7 @@ def grid(request: Request, page: JobPage) -> Component:
             _chooser(request),
             html.A(
                 [icon("download"), "CSV"],
-                href=f"/api/v1/jobs?{query}&format=csv",
+                href=f"/api/v1/jobs?{query}&limit=1000&format=csv",
                 className="button button-small",
                 target="_self",
             ),
@@ -103,9 +118,10 @@ def grid(request: Request, page: JobPage) -> Component:
 def _chooser(request: Request) -> Component:
     return dmc.MultiSelect(
         id=control_id("cols", ",".join(_default_columns())),
-        data=[{"value": field, "label": head} for field, head, *_ in COLUMNS if field != "job"],
+        data=[{"value": column.field, "label": column.head} for column in COLUMNS if column.field != "job"],
         value=shown_columns(request.address.get("cols")),
         className="chooser",
+        placeholder="Columns",
         size="sm",
         hidePickedOptions=False,
         maxDropdownHeight=360,
@@ -114,20 +130,20 @@ def _chooser(request: Request) -> Component:
 
 
 def _default_columns() -> list[str]:
-    return [field for field, *_ in COLUMNS if field not in ("job", *LATER)]
+    return [column.field for column in COLUMNS if column.field not in ("job", *LATER)]
 
 
 def shown_columns(asked: str | None) -> list[str]:
     """Returns the fields to show, from the address or the default; unknown names are left out."""
     if not asked:
         return _default_columns()
-    known = {field for field, *_ in COLUMNS if field != "job"}
+    known = {column.field for column in COLUMNS if column.field != "job"}
     return [field for field in asked.split(",") if field in known] or _default_columns()
 
 
 def sort_of(request: Request) -> tuple[str, bool]:
     """Returns the column and whether it descends, from the address."""
-    known = {sort for _, _, sort, *_ in COLUMNS if sort}
+    known = {column.sort for column in COLUMNS if column.sort}
     asked = request.address.get("sort") or DEFAULT_SORT
     return (asked if asked in known else DEFAULT_SORT), request.address.get("order") != "asc"
 
@@ -139,7 +155,9 @@ def _ag_grid(request: Request, total: JobTotals) -> Component:
         dag.AgGrid(
             id={"grid": GRID, "view": view_key(request)},
             rowModelType="infinite",
-            columnDefs=[_column(column, sort, descending, hide=column[0] not in shown) for column in COLUMNS],
+            columnDefs=[
+                _column(column, sort, descending=descending, hide=column.field not in shown) for column in COLUMNS
+            ],
             defaultColDef={"resizable": True, "sortingOrder": ["desc", "asc"], "suppressHeaderMenuButton": True},
             dashGridOptions={
                 "theme": GRID_THEME,
@@ -166,33 +184,24 @@ def view_key(request: Request) -> str:
     return urlencode(sorted(kept.items()))
 
 
-def _column(
-    column: tuple[str, str, str | None, int, bool, str], sort: str, descending: bool, *, hide: bool
-) -> dict[str, Any]:
-    field, head, sorts, width, number, meaning = column
+def _column(column: GridColumn, sort: str, *, descending: bool, hide: bool) -> dict[str, Any]:
     definition: dict[str, Any] = {
-        "field": field,
-        "headerName": head,
-        "width": width,
-        "sortable": sorts is not None,
+        "field": column.field,
+        "headerName": column.head,
+        "width": column.width,
+        "sortable": column.sort is not None,
         "hide": hide,
-        "tooltipField": f"{field}_tip",
+        "tooltipField": f"{column.field}_tip",
+        "headerTooltip": column.meaning or None,
+        "type": "rightAligned" if column.number else None,
+        "cellRenderer": RENDERERS.get(column.field),
+        "pinned": "left" if column.field == "job" else None,
+        "flex": 1 if column.field == "name" else None,
+        "minWidth": column.width if column.field in ("name", "strip") else None,
     }
-    if meaning:
-        definition["headerTooltip"] = meaning
-    if sorts == sort:
+    if column.sort == sort:
         definition["initialSort"] = "desc" if descending else "asc"
-    if number:
-        definition |= {"type": "rightAligned", "cellClass": "tabular"}
-    if field in RENDERERS:
-        definition["cellRenderer"] = RENDERERS[field]
-    if field == "job":
-        definition |= {"pinned": "left", "lockPosition": True}
-    if field in ("strip", "findings"):
-        definition["minWidth"] = 160
-    if field == "name":
-        definition |= {"flex": 1, "minWidth": 140}
-    return definition
+    return {key: value for key, value in definition.items() if value is not None}
 
 
 def rows(found: Sequence[JobRow], zone: str) -> list[dict[str, Any]]:
@@ -213,7 +222,7 @@ def _row(row: JobRow, zone: str) -> dict[str, Any]:
         "partition": row.partition or UNKNOWN,
         "partition_tip": row.partition or "not known yet: accounting has not told",
         "state": run_state(row.state),
-        "gpus": f"{row.gpus} × {row.model or 'GPU'}",
+        "gpus": f"{row.gpus} × {short_model(row.model)}",
         "gpus_tip": row.model or "model not known",
         "start": format_time(row.start_ms, zone),
         "start_tip": format_iso(row.start_ms),
@@ -242,6 +251,4 @@ def _total_row(total: JobTotals, request: Request) -> dict[str, Any]:
         "gpu_h": number_gpu_h(total.gpu_h),
         "idle_gpu_h": number_gpu_h(total.idle_gpu_h),
         "unknown_gpu_h": number_gpu_h(total.unknown_gpu_h),
-        "state": "",
-        "gpus": f"{format_count(total.count)} runs" if request.words.run == "job" else "",
     }

@@ -98,8 +98,19 @@ def coverage_badge(coverage: float | None) -> Child:
     return html.Span(
         [icon("partial"), f"{format_ratio(coverage)} measured"],
         className="badge badge-amber",
-        title=f"Only {format_ratio(coverage)} of the held hours have a usable reading. Unknown is never counted as idle.",
+        title=f"Only {format_ratio(coverage)} of the held hours have a usable reading; the rest is not called idle.",
     )
+
+
+def short_model(model: str | None) -> str:
+    """Returns a GPU model without its maker, which is the same for all of them."""
+    return (model or "GPU").removeprefix("NVIDIA ")
+
+
+def coded(text: str) -> html.Span:
+    """Returns a sentence in which what stands between backticks is code."""
+    parts = text.split("`")
+    return html.Span([html.Code(part) if index % 2 else part for index, part in enumerate(parts)])
 
 
 def badge(text: str, kind: str = "plain", title: str | None = None) -> html.Span:

@@ -11,7 +11,7 @@ from analytics.queries.me import MyRun
 from analytics.wording import format_count, format_duration, format_pct, number_gpu_h, run_state
 from dashboard.components.attributes import attributes
 from dashboard.components.links import finding_links, run_link
-from dashboard.components.marks import coverage_badge, moment, name, strip, value
+from dashboard.components.marks import coverage_badge, moment, name, short_model, strip, value
 from dashboard.components.tables import Column, table
 
 
@@ -52,7 +52,7 @@ def running_card(run: MyRun) -> Component:
                 [
                     run_link(run.job.job_id, run.job.cluster),
                     name(run.job.name, "no name"),
-                    html.Span(f"{format_count(run.job.gpus)} × {run.job.model or 'GPU'}", className="muted nowrap"),
+                    html.Span(f"{format_count(run.job.gpus)} × {short_model(run.job.model)}", className="muted nowrap"),
                     html.Span(left, className="muted nowrap push"),
                 ],
                 className="run-head",

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from dash import dcc, html
-from dash.development.base_component import Component
 
 from dashboard.components.attributes import attributes
 from dashboard.components.marks import Child, icon, moment
@@ -119,21 +118,24 @@ def data_age(request: Request) -> Child:
     )
 
 
-def banners(request: Request) -> list[Component]:
-    """Returns what must be known before any number is read: synthetic data, old data, a host without Slurm."""
-    shown: list[Component] = []
-    if request.store.synthetic:
-        shown.append(
-            html.Aside(
-                [
-                    html.Strong("Synthetic cluster."),
-                    " Every name and number here is simulated. ",
-                    html.A("Record your own: 3 steps", href="/about#record-your-own", className="strong-link"),
-                ],
-                className="banner banner-synthetic",
-                **attributes(aria_label="Synthetic data"),
-            )
-        )
-    if request.view.refusal:
-        shown.append(html.Aside(request.view.refusal, className="banner banner-amber", role="alert"))
-    return shown
+def synthetic_banner(request: Request) -> Child:
+    """Returns what must be known before any number of a synthetic cluster is read."""
+    if not request.store.synthetic:
+        return None
+    return html.Aside(
+        [
+            html.Strong("Synthetic cluster."),
+            " Every name and number here is simulated. ",
+            html.A("Record your own: 3 steps", href="/about#record-your-own", className="strong-link"),
+        ],
+        className="banner banner-synthetic",
+        id="synthetic",
+        **attributes(aria_label="Synthetic data"),
+    )
+
+
+def refusal(request: Request) -> Child:
+    """Returns the sentence on the part of the address that could not be understood."""
+    if not request.view.refusal:
+        return None
+    return html.Aside(request.view.refusal, className="banner banner-amber", role="alert", id="refusal")

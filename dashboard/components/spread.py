@@ -58,7 +58,7 @@ def utilization_map(cells: Sequence[Cell], address: Address, nouns: tuple[str, s
     rows = [
         html.Tr(
             [
-                html.Th(f"{size:,.3g}", scope="row"),
+                html.Th(_size(size), scope="row"),
                 *(html.Td(_cell(at.get((size, pct)), address, nouns, highest)) for pct in BINS),
             ]
         )
@@ -80,6 +80,10 @@ def utilization_map(cells: Sequence[Cell], address: Address, nouns: tuple[str, s
         ],
         className="chart",
     )
+
+
+def _size(gpu_h: float) -> str:
+    return f"{gpu_h:,.0f}" if gpu_h >= 3 else f"{gpu_h:.2g}"
 
 
 def _cell(cell: Cell | None, address: Address, nouns: tuple[str, str], highest: float) -> Component | None:

@@ -14,8 +14,10 @@ from dashboard.filters import Address
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Column:
-    """``number`` aligns right; ``phone`` keeps the column on a phone, where a row shows five; ``sort`` is its name in
-    the address where the table can be sorted by it.
+    """How a column looks.
+
+    ``number`` aligns right; ``phone`` keeps it on a phone, where a row shows five; ``sort`` is its name in the address
+    where the table can be sorted by it.
     """
 
     title: Child

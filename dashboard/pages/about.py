@@ -9,10 +9,11 @@ from dash.development.base_component import Component
 
 from analytics.queries import findings
 from analytics.rules import RULES
-from analytics.wording import GLOSSARY
+from analytics.wording import GLOSSARY, format_duration, format_pct, format_ratio, rule_title
 from dashboard.components import cards, tables
+from dashboard.components.findings import finding
 from dashboard.components.links import copy_lines
-from dashboard.components.marks import state_label
+from dashboard.components.marks import badge, state_label
 from dashboard.page import Page
 from dashboard.request import Request
 
@@ -26,18 +27,13 @@ STATE_MEANINGS: Final = (
     ("stray", GLOSSARY["stray"]),
 )
 STEPS: Final = (
-    (
-        "On one machine with an NVIDIA driver, everything in one process:",
-        ["gpuledger up --data /var/lib/gpuledger"],
-    ),
-    (
-        "On a cluster, first the hub, on a host with a local disk:",
-        ["gpuledger serve --config /etc/gpuledger/config.toml"],
-    ),
-    (
-        "Then on every node with GPUs; `doctor` says what is missing:",
-        ["gpuledger doctor", "gpuledger collect --config /etc/gpuledger/config.toml"],
-    ),
+    ("Take the same clone to a machine with an NVIDIA driver and set it up:", ["make setup"]),
+    ("See what works there, each gap with its fix:", [".venv/bin/gpuledger doctor"]),
+    ("Record and show that machine's GPUs, in one process:", [".venv/bin/gpuledger up"]),
+)
+CLUSTER: Final = (
+    ("On one host with a local disk:", ["gpuledger serve --config /etc/gpuledger/config.toml"]),
+    ("On every node with GPUs:", ["gpuledger collect --config /etc/gpuledger/config.toml"]),
 )
 
 
@@ -71,8 +67,6 @@ def _explained(request: Request) -> Component | None:
     asked = request.address.get("finding")
     if not asked or not asked.isdigit() or len(asked) > 12:
         return None
-    from dashboard.components.findings import finding
-
     found = findings.explain(request.cur, request.viewer, int(asked))
     return cards.card("This finding", finding(found, request.site, with_run=True), id="explained") if found else None
 
@@ -89,12 +83,12 @@ def _method() -> Component:
                 "Each of them is in exactly one state, so active, low, idle and not measured add up to allocated."
             ),
             html.P(
-                "Utilization is the driver's: the share of time in which at least one kernel ran. It does not say how much of "
-                "the GPU that kernel filled; where the GPU offers SM activity, it stands beside it."
+                "Utilization is the driver's: the share of time in which at least one kernel ran. It does not say how "
+                "much of the GPU that kernel filled; where the GPU offers SM activity, it stands beside it."
             ),
             html.P(
-                "Unknown is never zero and never idle: a reading that failed or is missing lowers the coverage, and nothing is "
-                "said about a job on missing data. Every figure is rounded once, when it is shown."
+                "Unknown is never zero and never idle: a reading that failed or is missing lowers the coverage, and "
+                "nothing is said about a job on missing data. Every figure is rounded once, when it is shown."
             ),
         ]
     )
@@ -103,24 +97,29 @@ def _method() -> Component:
 def _thresholds(request: Request) -> Component:
     columns = [tables.Column(title="Finding"), tables.Column(title="Thresholds")]
     rows = [
-        (rule.title, _params(msgspec.to_builtins(getattr(request.services.analytics.rules, rule.id)))) for rule in RULES
+        (rule_title(rule.id), _params(msgspec.to_builtins(getattr(request.services.analytics.rules, rule.id))))
+        for rule in RULES
     ]
     return tables.table(columns, rows, caption="Thresholds of each rule")
 
 
 def _params(values: dict[str, Any]) -> Component:
-    shown = {
-        key: value for key, value in values.items() if isinstance(value, int | float) and not isinstance(value, bool)
-    }
     if values.get("enabled") is False:
         return html.Span("switched off", className="muted")
-    return html.Span(
-        [
-            part
-            for key, value in shown.items()
-            for part in (html.Span(f"{key.replace('_', ' ')} {value:g}", className="badge badge-plain"), " ")
-        ]
-    )
+    numbers = {key: value for key, value in values.items() if type(value) in (int, float)}
+    return html.Span([badge(threshold(key, value)) for key, value in numbers.items()], className="badges")
+
+
+def threshold(key: str, value: float) -> str:
+    """Returns ``min_held_s = 900`` as ``min held 15 min``: the unit is the end of the name."""
+    stem, _, unit = key.rpartition("_")
+    if unit == "s":
+        return f"{stem.replace('_', ' ')} {format_duration(1000 * value)}"
+    if unit == "ratio":
+        return f"{stem.replace('_', ' ')} {format_ratio(value)}"
+    if unit == "pct":
+        return f"{stem.replace('_', ' ')} {format_pct(value)}"
+    return f"{key.replace('_', ' ')} {value:g}"
 
 
 def _installation(request: Request) -> Component:

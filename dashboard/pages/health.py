@@ -8,8 +8,9 @@ from dash import html
 from dash.development.base_component import Component
 
 from analytics.queries import health as queries
-from analytics.queries.health import Health, LogRow
+from analytics.queries.health import Health, LogRow, Unmeasurable
 from analytics.wording import (
+    UNKNOWN,
     format_bytes,
     format_count,
     format_duration,
@@ -32,7 +33,7 @@ def body(request: Request) -> Sequence[Any]:
     return [
         region("sentence", "The summary", lambda: _sentence(found())),
         region("figures", "The figures", lambda: _figures(found())),
-        region("nodes", "Nodes", lambda: _nodes(request, found())),
+        region("nodes", "Nodes", lambda: _nodes(found())),
         region("logs", "What ran", lambda: _logs(request, found())),
         region("unmeasurable", "What cannot be measured", lambda: _unmeasurable(found())),
     ]
@@ -69,27 +70,33 @@ def _figures(found: Health) -> Component:
             text=format_ratio(found.coverage_24h), why_unknown="nothing was allocated",
         ),
         Figure(
-            id="segments_24h", label="Segments, 24 h", value=float(found.segments_24h), text=format_count(found.segments_24h),
+            id="segments_24h", label="Segments, 24 h", value=float(found.segments_24h),
+            text=format_count(found.segments_24h),
             note=f"{format_count(refused)} refused, {format_count(found.segments_late_24h)} late",
         ),
         Figure(
-            id="accounting_lag_ms", label="Accounting", value=None if found.accounting_lag_ms is None else float(found.accounting_lag_ms),
-            text=f"{format_duration(found.accounting_lag_ms)} ago" if found.accounting_lag_ms is not None else "—",
+            id="accounting_lag_ms", label="Accounting", value=_float(found.accounting_lag_ms),
+            text=UNKNOWN if found.accounting_lag_ms is None else f"{format_duration(found.accounting_lag_ms)} ago",
             why_unknown="no accounting has been read",
         ),
         Figure(
-            id="waiting", label="Waiting to be summed", value=float(found.pending_hours), text=format_count(found.pending_hours),
+            id="waiting", label="To be summed", value=float(found.pending_hours),
+            text=format_count(found.pending_hours),
             note=f"hours; {plural(found.pending_runs, 'run')} to judge",
         ),
         Figure(
-            id="store_bytes", label="Store", value=None if found.store_bytes is None else float(found.store_bytes),
-            text=format_bytes(found.store_bytes), note=f"{format_count(found.rows)} rows", why_unknown="not known for data at rest",
+            id="store_bytes", label="Store", value=_float(found.store_bytes), text=format_bytes(found.store_bytes),
+            note=f"{format_count(found.rows)} rows", why_unknown="not known for data at rest",
         ),
     ]  # fmt: skip
     return figure_row(figures)
 
 
-def _nodes(request: Request, found: Health) -> Component:
+def _float(value: int | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _nodes(found: Health) -> Component:
     columns = [
         tables.Column(title="Node"),
         tables.Column(title="GPUs", number=True),
@@ -171,13 +178,19 @@ def _log_table(request: Request, title: str, rows: list[LogRow]) -> Child:
 def _unmeasurable(found: Health) -> Component | None:
     if not found.unmeasurable:
         return None
+    groups: dict[tuple[str | None, str], list[Unmeasurable]] = {}
+    for one in found.unmeasurable:
+        groups.setdefault((one.model, one.reason), []).append(one)
     columns = [
         tables.Column(title="Model"),
-        tables.Column(title="Reading"),
+        tables.Column(title="Readings"),
         tables.Column(title="Why"),
         tables.Column(title="GPUs", number=True),
     ]
-    rows = [(name(row.model), row.label, row.reason, str(row.gpus)) for row in found.unmeasurable]
+    rows = [
+        (name(model), ", ".join(one.label for one in ones), reason, format_count(max(one.gpus for one in ones)))
+        for (model, reason), ones in groups.items()
+    ]
     return cards.card(
         "Cannot be measured here",
         tables.table(columns, rows, caption="Readings that GPUs do not give"),

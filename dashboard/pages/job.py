@@ -7,37 +7,26 @@ from typing import Any, Final
 from dash import html
 from dash.development.base_component import Component
 
-from analytics.model import MINUTE_MS
 from analytics.queries import job as queries
-from analytics.queries import lanes as lane_queries
-from analytics.queries import series as series_queries
 from analytics.queries.job import JobDetail
 from analytics.wording import (
-    UNKNOWN,
-    format_count,
     format_duration,
     format_energy,
     format_gpu_h,
-    format_mib,
     format_pct,
     format_ratio,
     plural,
     run_state,
 )
-from dashboard.components import cards, chart, gpu_table, tables
+from dashboard.components import cards, gpu_table, job_charts, job_facts
 from dashboard.components.attributes import attributes
+from dashboard.components.earlier import earlier_runs
 from dashboard.components.figures import Figure, figure_row
 from dashboard.components.findings import ask, could_not_judge, finding, recommendation
-from dashboard.components.links import node_link
-from dashboard.components.marks import badge, coverage_badge, moment, name, state_label, strip, value
-from dashboard.figures import MAX_LANES, lanes_figure
+from dashboard.components.marks import badge, coverage_badge, moment, name, strip
 from dashboard.filters import segment
-from dashboard.multiples import METRICS, ROWS, metrics_figure, shown_rows
 from dashboard.page import Page
 from dashboard.request import Request
-
-MARGIN_MS: Final = 5 * MINUTE_MS
-STATES_SHOWN: Final = ("active", "low", "idle_held", "idle", "unknown")
 
 
 def asked(request: Request) -> str:
@@ -64,18 +53,19 @@ def body(request: Request) -> Sequence[Any]:
         return [_not_found(request)]
     return [
         region("head", "The head", lambda: _head(request, run, keys)),
-        region("findings", "Findings", lambda: _findings(request, run)),
         region("figures", "The figures", lambda: _figures(run)),
-        region("lanes", "What each GPU did", lambda: _lanes(request, run)),
-        region("metrics", "Measurements", lambda: _metrics(request, run)),
+        region("findings", "Findings", lambda: _findings(request, run)),
+        region("lanes", "What each GPU did", lambda: job_charts.lanes_card(request, run)),
+        region("metrics", "Measurements", lambda: job_charts.metrics_card(request, run)),
         html.Div(
             [
-                region("request", "Request and use", lambda: _request(request, run)),
-                region("events", "Events", lambda: _events(request, run)),
+                region("request", "Request and use", lambda: job_facts.request_card(run)),
+                region("facts", "About this run", lambda: job_facts.facts_card(request, run)),
             ],
             className="columns",
         ),
-        region("gpus", "The GPUs", lambda: gpu_table.card(run, request.zone)),
+        region("events", "Events", lambda: job_facts.events_card(request, run)),
+        region("gpus", "The GPUs", lambda: gpu_table.card(run)),
         region("earlier", "Earlier runs", lambda: _earlier(request, run)),
     ]
 
@@ -159,19 +149,23 @@ def sentence(run: JobDetail) -> str:
     if run.active_gpus is not None and 0 < run.active_gpus < gpus:
         said += f", on {run.active_gpus} of {gpus} GPUs"
     elif run.active_gpus == 0:
-        said += ", and none of them was ever busy"
+        said += ", and none of them was ever busy" if gpus > 1 else ", and it was never busy"
     return said + "."
 
 
 def _findings(request: Request, run: JobDetail) -> Component:
-    shown: list[Any] = [finding(row, request.site) for row in run.findings]
-    shown += [recommendation(row) for row in run.recommendations]
+    shown: list[Any] = [finding(row, request.site, running=run.end_ms is None) for row in run.findings]
+    shown += [recommendation(row) for row in run.recommendations if not row.missing]
     unjudged = could_not_judge(run.unjudged)
     if not shown:
         quiet = "Nothing found. " + ("Its GPUs were used." if not run.unjudged else "Some things could not be judged.")
         shown = [cards.empty(quiet)]
+    lacking = [f"{row.title}: {row.missing}." for row in run.recommendations if row.missing]
+    later = html.P(lacking[0], className="muted") if lacking else None
     heading = "What to change" if run.findings or run.recommendations else "Findings"
-    return cards.card(heading, [*shown, unjudged], id="findings", aside=html.Span(ask(request.site), className="muted"))
+    return cards.card(
+        heading, [*shown, later, unjudged], id="findings", aside=html.Span(ask(request.site), className="muted")
+    )
 
 
 def _figures(run: JobDetail) -> Component:
@@ -207,138 +201,9 @@ def _figures(run: JobDetail) -> Component:
     return figure_row(figures)
 
 
-def _span(run: JobDetail) -> tuple[int, int]:
-    end = run.end_ms or run.data_to_ms or run.start_ms
-    margin = min(MARGIN_MS, max(MINUTE_MS // 2, (end - run.start_ms) // 20))
-    return run.start_ms - margin, end + margin
-
-
-def _lanes(request: Request, run: JobDetail) -> Component:
-    found = lane_queries.lanes(request.cur, request.viewer, run.run_key)
-    lanes = sorted(found.lanes, key=_idle_ms, reverse=True)[:MAX_LANES] if len(found.lanes) > MAX_LANES else found.lanes
-    if not lanes:
-        return cards.card("What each GPU did", cards.empty("No GPU of this run has been seen yet."), id="lanes")
-    left_out = len(found.lanes) - len(lanes)
-    notes = [f"{len(lanes)} of {len(found.lanes)} GPUs drawn, most idle first"] if left_out else []
-    if found.merged_below_ms:
-        notes.append(f"stretches under {format_duration(found.merged_below_ms)} are merged into their neighbours")
-    figure = lanes_figure(
-        lanes, _span(run), run.events, request.zone, request.scheme, f"run-{run.run_key}", coarse=request.coarse
-    )
-    present = [state for state in STATES_SHOWN if any(s.state == state for lane in lanes for s in lane.stretches)]
-    return cards.card(
-        "What each GPU did",
-        chart.graph(
-            "job-lanes",
-            figure,
-            summary=". ".join([_lanes_summary(run), *notes]) + ".",
-            legend=html.Ul([html.Li(state_label(state)) for state in present], className="legend"),
-            table=None,
-        ),
-        id="lanes",
-        aside=html.Span("every row" if found.from_raw else "per minute", className="resolution"),
-    )
-
-
-def _idle_ms(lane: lane_queries.Lane) -> int:
-    return sum(s.end_ms - s.start_ms for s in lane.stretches if s.state in ("idle", "idle_held"))
-
-
-def _lanes_summary(run: JobDetail) -> str:
-    idle = [gpu for gpu in run.gpus if gpu.held_ms and (gpu.idle_ms + gpu.idle_held_ms) > 0.9 * gpu.held_ms]
-    return f"{len(idle)} of {plural(len(run.gpus), 'GPU')} idle for over 90 % of the time; the table below has each GPU"
-
-
-def _metrics(request: Request, run: JobDetail) -> Component:
-    found = series_queries.metrics(request.cur, request.viewer, run.run_key, METRICS)
-    rows = shown_rows(found)
-    if not rows:
-        return cards.card("Measurements", cards.empty("No measurement of this run has arrived yet."), id="metrics")
-    missing = [row.title for row in ROWS if row not in rows]
-    absent = f" Not offered by these GPUs or this driver: {', '.join(missing)}." if missing else ""
-    drawn = "thin lines: each GPU, bold: their mean" if len(found.gpus) > 1 else "one line a measurement"
-    figure = metrics_figure(
-        found, _span(run), request.zone, request.scheme, f"run-{run.run_key}", coarse=request.coarse
-    )
-    return cards.card(
-        "Measurements",
-        chart.graph(
-            "job-metrics", figure, summary=f"{drawn.capitalize()}.{absent} The table below has each GPU's means."
-        ),
-        id="metrics",
-        aside=html.Span(f"per {format_duration(found.resolution_ms)}", className="resolution"),
-    )
-
-
-def _request(request: Request, run: JobDetail) -> Component:
-    limit = "unlimited" if run.timelimit_unlimited else format_duration(run.timelimit_ms)
-    asked_for = [
-        (
-            "GPUs",
-            format_count(run.requested_gpus),
-            f"{format_count(run.active_gpus)} ever active of {format_count(run.allocated_gpus)} held",
-        ),
-        ("CPU cores", format_count(run.alloc_cpus), f"{format_ratio(run.cpu_efficiency)} busy"),
-        ("Host memory", format_mib(run.requested_mem_mib), f"{format_mib(run.max_rss_mib)} at most"),
-        ("Time", limit, f"{format_duration(run.elapsed_ms)} used"),
-    ]
-    columns = [
-        tables.Column(title="What"),
-        tables.Column(title="Requested", number=True),
-        tables.Column(title="Used", number=True),
-    ]
-    rows = [
-        (
-            what,
-            value(want, "not known: accounting has not told"),
-            html.Span(used) if UNKNOWN not in used else value(UNKNOWN, "not known yet"),
-        )
-        for what, want, used in asked_for
-    ]
-    facts = tables.definition(
-        [
-            (
-                "Nodes",
-                html.Span(
-                    [part for node in run.nodes[:8] for part in (node_link(node), " ")]
-                    + ([f"and {len(run.nodes) - 8} more"] if len(run.nodes) > 8 else [])
-                ),
-            ),
-            ("GPU model", name(run.model, "not known")),
-            ("Submitted", moment(run.submit_ms, request.zone)),
-            ("QOS", name(run.qos, "not known")),
-            ("Exit code", name(run.exit_code, "not known yet")),
-        ]
-    )
-    if run.kind == "session":
-        return cards.card("About this session", facts, id="request")
-    return cards.card(
-        "Request and use",
-        [tables.table(columns, rows, caption="What was requested and what was used"), facts],
-        id="request",
-    )
-
-
-def _events(request: Request, run: JobDetail) -> Component:
-    if not run.events:
-        return cards.card("Events", cards.empty("Nothing happened on its nodes while it ran."), id="events")
-    columns = [tables.Column(title="When"), tables.Column(title="Where"), tables.Column(title="What")]
-    rows = [
-        (
-            moment(event.ts_ms, request.zone),
-            name(event.gpu or event.node),
-            html.Span([event.kind.replace("_", " "), html.Span(event.detail, className="sub")]),
-        )
-        for event in run.events[:50]
-    ]
-    return cards.card("Events", tables.table(columns, rows, caption="Events on the run's nodes"), id="events")
-
-
 def _earlier(request: Request, run: JobDetail) -> Component | None:
     if not run.earlier:
         return None
-    from dashboard.components.earlier import earlier_runs
-
     return cards.card(
         "Runs like this one", earlier_runs(run.earlier, request.zone, request.words.run, run.cluster), id="earlier"
     )

@@ -41,10 +41,10 @@ def filters(request: Request) -> Sequence[Component]:
                     ["any", *offered.rules],
                     {"any": "any finding"} | {rule: rule_title(rule) for rule in offered.rules},
                 ),
-                controls.number(request, "min_gpu_h", "GPU-h from"),
-                controls.number(request, "max_gpu_h", "GPU-h to"),
-                controls.number(request, "min_util_pct", "Utilization % from", highest=100),
-                controls.number(request, "max_util_pct", "Utilization % to", highest=100),
+                controls.number(request, "min_gpu_h", "GPU-h at least"),
+                controls.number(request, "max_gpu_h", "GPU-h at most"),
+                controls.number(request, "min_util_pct", "Util. % at least", highest=100),
+                controls.number(request, "max_util_pct", "Util. % at most", highest=100),
             ],
         ),
     ]
@@ -56,7 +56,7 @@ def body(request: Request) -> Sequence[Any]:
     first = cards.once(lambda: queries.jobs(request.cur, request.viewer, request.window, request.filter, limit=1))
     return [
         region("sentence", "The summary", lambda: _sentence(request, first())),
-        region("figures", "The figures", lambda: _figures(request, first())),
+        region("figures", "The figures", lambda: _figures(first())),
         html.Div(
             [
                 region("histogram", "GPU-hours by utilization", lambda: _histogram(request)),
@@ -85,7 +85,7 @@ def _sentence(request: Request, page: JobPage) -> Component:
     )
 
 
-def _figures(request: Request, page: JobPage) -> Component:
+def _figures(page: JobPage) -> Component:
     total, seen = page.total, page.provenance
     shown = (
         ("gpu_h", "held_gpu_h", "GPU-hours", "allocated", total.gpu_h, None),
@@ -97,7 +97,8 @@ def _figures(request: Request, page: JobPage) -> Component:
     return figure_row(
         [
             Figure(
-                id=id, label=label, meaning=meaning, value=value, text=format_gpu_h(value), provenance=seen, state=state,
+                id=id, label=label, meaning=meaning, value=value, text=format_gpu_h(value), state=state,
+                provenance=seen,
                 share_pct=100 * value / total.gpu_h if state and total.gpu_h else None,
             )
             for _, id, label, meaning, value, state in shown

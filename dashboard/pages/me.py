@@ -7,11 +7,13 @@ from typing import Any, Final
 from dash import html
 from dash.development.base_component import Component
 
-from analytics.model import Window
+from analytics.model import Filter, Window
+from analytics.queries import findings, hours
 from analytics.queries import me as queries
 from analytics.queries import site as site_queries
 from analytics.queries.me import Me
-from analytics.wording import format_count, format_gpu_h, format_pct, share_pct
+from analytics.queries.timeline import Timeline
+from analytics.wording import format_gpu_h, format_pct, plural, share_pct
 from dashboard.components import cards, chart
 from dashboard.components.controls import select
 from dashboard.components.figures import Figure, figure_row
@@ -32,15 +34,26 @@ def who(request: Request) -> str | None:
     asked = request.address.get("user")
     if asked:
         return asked
-    if request.store.synthetic or request.viewer.user is None:
-        users = _users(request)
-        return request.viewer.user if request.viewer.user in users else next(iter(users), None)
-    return request.viewer.user
+    if not request.store.synthetic and request.viewer.user is not None:
+        return request.viewer.user
+    return _example(request)
+
+
+def _example(request: Request) -> str | None:
+    """Somebody with something to see: who is idle now, else who was idle most."""
+    idle = [row.user for row in findings.idle_now(request.cur, request.viewer, Filter()) if row.user]
+    if idle:
+        return idle[0]
+    rows = hours.breakdown(request.cur, request.viewer, _window(request), Filter(), "user")
+    return next((row.key for row in rows if row.key), None)
+
+
+def _window(request: Request) -> Window:
+    return Window.last(24 * DAYS, request.as_of_ms, request.zone)
 
 
 def _users(request: Request) -> list[str]:
-    window = Window.last(24 * DAYS, request.as_of_ms, request.zone)
-    return site_queries.choices(request.cur, request.viewer, window).users
+    return site_queries.choices(request.cur, request.viewer, _window(request)).users
 
 
 def controls(request: Request) -> Sequence[Component]:
@@ -76,7 +89,8 @@ def _running(request: Request, mine: Me) -> Component:
 def _changes(request: Request, mine: Me) -> Component:
     shown = [recommendation(row) for row in mine.recommendations[:MOST_CHANGES]]
     room = MOST_CHANGES - len(shown)
-    shown += [finding(row, request.site, with_run=True) for row in mine.findings[:room]]
+    running = {run.job.run_key for run in mine.running}
+    shown += [finding(row, request.site, with_run=True, running=row.run_key in running) for row in mine.findings[:room]]
     if not shown:
         return cards.card("Nothing to change", cards.empty(mine.sentence), id="changes")
     title = "One thing to change" if len(shown) == 1 else f"{len(shown)} things to change"
@@ -91,7 +105,7 @@ def _hours(request: Request, mine: Me) -> Component:
     figures = [
         Figure(
             id="held_gpu_h", label="Held", meaning="allocated", value=now.held_gpu_h, href=jobs,
-            text=format_gpu_h(now.held_gpu_h), note=f"{format_count(now.runs)} {request.words.runs}",
+            text=format_gpu_h(now.held_gpu_h), note=plural(now.runs, request.words.run, request.words.runs),
             provenance=now.provenance,
         ),
         Figure(
@@ -109,8 +123,10 @@ def _hours(request: Request, mine: Me) -> Component:
             text=format_gpu_h(now.unknown_gpu_h), note="never counted as idle", provenance=now.provenance,
         ),
     ]  # fmt: skip
+    began = request.store.data_from_ms or 0
+    seen = Timeline(bucket_ms=mine.timeline.bucket_ms, rows=[row for row in mine.timeline.rows if row.end_ms > began])
     figure = state_bars(
-        mine.timeline, request.zone, request.scheme, f"me-{mine.user}", coarse=request.coarse, height=220, neutral=True
+        seen, request.zone, request.scheme, f"me-{mine.user}", coarse=request.coarse, height=220, neutral=True
     )
     return cards.card(
         f"Last {DAYS} days",
@@ -119,9 +135,9 @@ def _hours(request: Request, mine: Me) -> Component:
             chart.graph(
                 "me-timeline",
                 figure,
-                summary=timeline_summary(mine.timeline),
-                table=timeline_table(mine.timeline, request.zone),
-                legend=state_legend(mine.timeline, neutral=True),
+                summary=timeline_summary(seen),
+                table=timeline_table(seen, request.zone),
+                legend=state_legend(seen, neutral=True),
             ),
         ],
         id="mine",

@@ -82,7 +82,7 @@ def _lanes(request: Request, detail: NodeDetail | None) -> Component | None:
         chart.graph(
             "node-lanes",
             figure,
-            summary=f"States of {plural(len(lanes), 'GPU')} over 24 hours; the table below has each GPU and who held it.",
+            summary=f"States of {plural(len(lanes), 'GPU')} over 24 hours; the table below has who held each GPU.",
             legend=html.Ul([html.Li(state_label(state)) for state in present], className="legend"),
         ),
         id="lanes",
@@ -126,9 +126,10 @@ def _gpus(detail: NodeDetail | None) -> Component | None:
 def _holders(day: GpuDay, cluster: str) -> Component:
     if not day.holders:
         return html.Span("nobody in 24 h", className="muted")
-    shown: list[Any] = []
-    for holder in day.holders[:MOST_HOLDERS]:
-        shown.append(html.Li([run_link(holder.job_id, cluster), " ", name(holder.user, "user not known yet")]))
+    shown = [
+        html.Li([run_link(holder.job_id, cluster), " ", name(holder.user, "user not known yet")])
+        for holder in day.holders[:MOST_HOLDERS]
+    ]
     if len(day.holders) > MOST_HOLDERS:
         shown.append(html.Li(f"and {len(day.holders) - MOST_HOLDERS} more", className="muted"))
     return html.Ul(shown, className="plain-list")

@@ -38,7 +38,7 @@ def body(request: Request) -> Sequence[Any]:
 
 def _sentence(request: Request, nodes: list[NodeRow]) -> Component:
     states = Counter(gpu.state for node in nodes for gpu in node.gpu_now)
-    said = ", ".join(f"{format_count(states[state])} {_word(request, state)}" for state in ORDER if states[state])
+    said = "; ".join(f"{format_count(states[state])} {_word(request, state)}" for state in ORDER if states[state])
     silent = sum(node.silent for node in nodes)
     missing = f"; {plural(silent, 'node')} silent" if silent else ""
     total = sum(states.values())

@@ -35,6 +35,7 @@ from dashboard.request import Request
 
 BREAKDOWNS: Final[dict[str, str]] = {"partition": "Partition", "model": "Model", "account": "Account"}
 SHOWN_ROWS: Final = 8
+MOST_BARS: Final = 120
 
 
 def body(request: Request) -> Sequence[Any]:
@@ -67,7 +68,7 @@ def _figures(request: Request, said: Summary) -> Component:
         Figure(
             id="capacity_gpu_h", label="Capacity", meaning="capacity", value=now.capacity_gpu_h, provenance=seen,
             text=format_gpu_h(now.capacity_gpu_h), href=nodes, share_pct=100, state="unallocated",
-            note=f"{format_count(request.store.gpus)} GPUs", why_unknown="capacity is not defined for a part of the jobs",
+            note=f"{format_count(request.store.gpus)} GPUs", why_unknown="capacity belongs to the whole, not to a part",
         ),
         Figure(
             id="held_gpu_h", label="Allocated", meaning="allocated", value=now.held_gpu_h, provenance=seen,
@@ -127,7 +128,7 @@ def _change(change: Change | NotComparable | None, difference: float | None) -> 
 
 
 def _timeline(request: Request) -> Component:
-    found = timeline.over_time(request.cur, request.viewer, request.window, request.filter)
+    found = timeline.over_time(request.cur, request.viewer, request.window, request.filter, MOST_BARS)
     return cards.card(
         "GPU-hours by state",
         timeline_chart(request, found, "overview-timeline"),
@@ -212,6 +213,7 @@ def _recommendations(request: Request) -> Component:
         tables.Column(title="Change"),
         tables.Column(title="For"),
         tables.Column(title="User"),
+        tables.Column(title="The gain", phone=False),
         tables.Column(title="Frees a week", number=True),
     ]
     rows = [
@@ -219,6 +221,7 @@ def _recommendations(request: Request) -> Component:
             html.Span([html.Strong(row.title), html.Span(f"{row.current} → {row.proposed}", className="sub")]),
             name(row.name, "no name"),
             name(row.user),
+            row.gain,
             format_gpu_h(row.gpu_h_week),
         )
         for row in page.items

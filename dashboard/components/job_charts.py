@@ -1,0 +1,91 @@
+"""What the GPUs of a run did over time: state lanes, and measurements as small multiples beneath."""
+
+from typing import Final
+
+from dash import html
+from dash.development.base_component import Component
+
+from analytics.model import MINUTE_MS
+from analytics.queries import lanes as lane_queries
+from analytics.queries import series as series_queries
+from analytics.queries.job import JobDetail
+from analytics.wording import format_duration, plural
+from dashboard.components import cards, chart
+from dashboard.components.marks import state_label
+from dashboard.figures import MAX_LANES, lanes_figure
+from dashboard.multiples import METRICS, ROWS, metrics_figure, shown_rows, what_is_drawn
+from dashboard.request import Request
+
+MARGIN_MS: Final = 5 * MINUTE_MS
+MOST_POINTS: Final = 600
+STATES_SHOWN: Final = ("active", "low", "idle_held", "idle", "unknown")
+
+
+def span(run: JobDetail) -> tuple[int, int]:
+    """Returns the time that a run's charts show: its life and a margin, at most 5 minutes."""
+    end = run.end_ms or run.data_to_ms or run.start_ms
+    margin = min(MARGIN_MS, max(MINUTE_MS // 2, (end - run.start_ms) // 20))
+    return run.start_ms - margin, end + margin
+
+
+def lanes_card(request: Request, run: JobDetail) -> Component:
+    """Returns GPU x time state lanes: "3 of 4 idle" at a glance."""
+    found = lane_queries.lanes(request.cur, request.viewer, run.run_key)
+    lanes = sorted(found.lanes, key=_idle_ms, reverse=True)[:MAX_LANES] if len(found.lanes) > MAX_LANES else found.lanes
+    if not lanes:
+        return cards.card("What each GPU did", cards.empty("No GPU of this run has been seen yet."), id="lanes")
+    left_out = len(found.lanes) - len(lanes)
+    notes = [f"{len(lanes)} of {len(found.lanes)} GPUs drawn, most idle first"] if left_out else []
+    if found.merged_below_ms:
+        notes.append(f"stretches under {format_duration(found.merged_below_ms)} are merged into their neighbours")
+    figure = lanes_figure(
+        lanes, span(run), run.events, request.zone, request.scheme, f"run-{run.run_key}", coarse=request.coarse
+    )
+    present = [state for state in STATES_SHOWN if any(s.state == state for lane in lanes for s in lane.stretches)]
+    return cards.card(
+        "What each GPU did",
+        chart.graph(
+            "job-lanes",
+            figure,
+            summary=". ".join([_lanes_summary(run), *notes]) + ".",
+            legend=html.Ul([html.Li(state_label(state)) for state in present], className="legend"),
+            table=None,
+        ),
+        id="lanes",
+        aside=html.Span("every row" if found.from_raw else "per minute", className="resolution"),
+    )
+
+
+def _idle_ms(lane: lane_queries.Lane) -> int:
+    return sum(s.end_ms - s.start_ms for s in lane.stretches if s.state in ("idle", "idle_held"))
+
+
+def _lanes_summary(run: JobDetail) -> str:
+    idle = [gpu for gpu in run.gpus if gpu.held_ms and (gpu.idle_ms + gpu.idle_held_ms) > 0.9 * gpu.held_ms]
+    return f"{len(idle)} of {plural(len(run.gpus), 'GPU')} idle for over 90 % of the time; the table below has each GPU"
+
+
+def metrics_card(request: Request, run: JobDetail) -> Component:
+    """Returns every measured metric of the run on one time axis."""
+    found = series_queries.metrics(request.cur, request.viewer, run.run_key, METRICS, MOST_POINTS)
+    rows = shown_rows(found)
+    if not rows:
+        return cards.card("Measurements", cards.empty("No measurement of this run has arrived yet."), id="metrics")
+    missing = [row.title for row in ROWS if row not in rows]
+    absent = f" Not offered by these GPUs or this driver: {', '.join(missing)}." if missing else ""
+    drawn = what_is_drawn(len(found.gpus))
+    tops = {
+        "mem_used_mib": max((gpu.mem_total_mib for gpu in run.gpus if gpu.mem_total_mib), default=None),
+        "power_w": max((gpu.power_limit_w for gpu in run.gpus if gpu.power_limit_w), default=None),
+    }
+    figure = metrics_figure(
+        found, span(run), tops, request.zone, request.scheme, f"run-{run.run_key}", coarse=request.coarse
+    )
+    return cards.card(
+        "Measurements",
+        chart.graph(
+            "job-metrics", figure, summary=f"{drawn.capitalize()}.{absent} The table below has each GPU's means."
+        ),
+        id="metrics",
+        aside=html.Span(f"per {format_duration(found.resolution_ms)}", className="resolution"),
+    )
