@@ -9,7 +9,7 @@ import msgspec
 
 from gpuledger.demo.cluster import DAY_S, HOUR_S
 from gpuledger.demo.settings import DemoSettings
-from gpuledger.demo.stream import newest_day, segments
+from gpuledger.demo.stream import newest_hours, segments
 from gpuledger.demo.truth import write_truth
 from gpuledger.demo.world import World
 from store.segment import encode
@@ -19,6 +19,8 @@ Push = Callable[[Batch], None]
 Clock = Callable[[], int]  # epoch milliseconds
 
 MINUTE_S = 60
+FIRST_HOURS = 6  # the first batch is small: pages show something soon
+BATCH_HOURS = 24
 AHEAD_S = 2 * DAY_S  # how far the world is simulated beyond what is sent
 PROGRESS = "demo.json"
 
@@ -34,6 +36,11 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     start_s: int
     from_s: int
     to_s: int
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was handed over yet."""
+        return self.from_s == self.to_s
 
     @classmethod
     def begin(cls, settings: DemoSettings, now_s: int) -> Self:
@@ -64,9 +71,9 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 def feed(push: Push, settings: DemoSettings, directory: Path, clock: Clock, stop: Event, *, live: bool = True) -> None:
     """Hands batches of encoded segments to ``push`` until ``stop`` is set, or, not ``live``, until all days are sent.
 
-    A batch is a day of all nodes, later a minute of them. The truth about every run goes to ``directory``/truth.jsonl
-    when all days are there, and once an hour from then on. Raises OtherCluster where ``directory`` belongs to a
-    synthetic cluster with other settings.
+    A batch is a day of all nodes, at first some hours, later a minute of them. The truth about every run goes to
+    ``directory``/truth.jsonl when all days are there, and once an hour from then on. Raises OtherCluster where
+    ``directory`` belongs to a synthetic cluster with other settings.
     """
     directory.mkdir(parents=True, exist_ok=True)
     now_s = clock() // 1000 // settings.interval_s * settings.interval_s
@@ -77,14 +84,14 @@ def feed(push: Push, settings: DemoSettings, directory: Path, clock: Clock, stop
         if world.horizon_s - progress.to_s < DAY_S:
             world = World(settings, progress.start_s, progress.to_s + AHEAD_S)
         latest_s = clock() // 1000 // MINUTE_S * MINUTE_S
-        if latest_s - progress.to_s >= MINUTE_S:
+        if latest_s > progress.to_s and not progress.is_empty:
             progress = _forward(push, world, progress, min(latest_s, progress.to_s + DAY_S))
         elif progress.from_s > progress.start_s:
             progress = _backward(push, world, progress)
         elif not live:
             break
         else:
-            stop.wait(progress.to_s + MINUTE_S - clock() / 1000)
+            stop.wait((progress.to_s // MINUTE_S + 1) * MINUTE_S - clock() / 1000)
             continue
         progress.save(directory)
         if progress.from_s == progress.start_s and progress.to_s - truth_at_s >= HOUR_S:
@@ -99,7 +106,7 @@ def _forward(push: Push, world: World, progress: Progress, to_s: int) -> Progres
 
 def _backward(push: Push, world: World, progress: Progress) -> Progress:
     """The first batch of all also tells of the runs that are running."""
-    from_s = newest_day(progress.start_s, progress.from_s)
-    everything = 0 if progress.from_s == progress.to_s else None
+    from_s = newest_hours(progress.start_s, progress.from_s, FIRST_HOURS if progress.is_empty else BATCH_HOURS)
+    everything = 0 if progress.is_empty else None
     push([(segment.name, encode(segment)) for segment in segments(world, from_s, progress.from_s, everything)])
     return msgspec.structs.replace(progress, from_s=from_s)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuledger.demo.accounting import holding, record
-from gpuledger.demo.cluster import DAY_S, HOUR_S, NAME
+from gpuledger.demo.cluster import HOUR_S, NAME
 from gpuledger.demo.incidents import Span
 from gpuledger.demo.scheduling import Run
 from gpuledger.demo.telemetry import Rows, Watch, read
@@ -22,9 +22,9 @@ SACCT_MS = 180.0
 GPM_METRICS = ("sm_active_pct", "tensor_active_pct", "dram_active_pct")
 
 
-def newest_day(from_s: int, to_s: int) -> int:
-    """Returns where the last day of [from_s, to_s) begins, on a full hour."""
-    return max(from_s, -(-to_s // HOUR_S) * HOUR_S - DAY_S)
+def newest_hours(from_s: int, to_s: int, hours: int) -> int:
+    """Returns where the last hours of [from_s, to_s) begin, the one under way counted as one."""
+    return max(from_s, -(-to_s // HOUR_S) * HOUR_S - hours * HOUR_S)
 
 
 def segments(world: World, from_s: int, to_s: int, started_since_s: int | None = None) -> Iterator[Segment]:

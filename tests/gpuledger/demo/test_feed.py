@@ -89,6 +89,16 @@ def test_other_settings_in_the_same_directory_are_refused(tmp_path):
         feed(lambda batch: None, DemoSettings(nodes=3), tmp_path, lambda: NOW_S * 1000, Event())
 
 
+def test_a_minute_that_begins_before_the_first_batch_does_not_hide_who_is_running(tmp_path):
+    times = iter([NOW_S, *[NOW_S + 40] * 99])
+    told = []
+    feed(told.extend, SETTINGS, tmp_path, lambda: next(times) * 1000, Event(), live=False)
+    rows = [row for _, data in told for row in decode(data).accounting]
+    held = {h.job_id for _, data in told for h in decode(data).holdings if h.end_ms is None}
+    ended = {row.job_id_raw for row in rows if row.end_ms}
+    assert held - ended <= {row.job_id_raw for row in rows if row.state == "RUNNING"}
+
+
 def test_the_running_are_told_once(tmp_path):
     batches = _Hub().fed(tmp_path, live=False).batches
     running = [row.db_index for batch in batches for s in batch for row in s.accounting if row.state == "RUNNING"]
