@@ -25,6 +25,7 @@ SKIPS_WHOLE = 'import pytest\npytest.skip("no such library", allow_module_level=
         (SKIPS, "", "1 passed, 1 skipped, 1 xfailed", 0),
         (SKIPS_WHOLE, "true", "1 error", 2),
     ],
+    ids=["in CI", "elsewhere", "a whole module in CI"],
 )
 def test_skip_under_ci(tmp_path: Path, source: str, ci: str, summary: str, code: int) -> None:
     (tmp_path / "test_sample.py").write_text(source)
@@ -32,7 +33,7 @@ def test_skip_under_ci(tmp_path: Path, source: str, ci: str, summary: str, code:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *arguments, str(tmp_path)],
         cwd=ROOT,
-        env={**os.environ, "CI": ci},
+        env={**os.environ, "CI": ci, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         check=False,
