@@ -35,12 +35,13 @@ class Rows:
         self.span_ms = np.minimum(_required(table.columns, "span_ms", table.rows), MAX_SPAN_MS)
         self.device = _required(table.columns, "device", table.rows)
         self.holding = _optional(table.columns, "holding", table.rows)  # -1: none
-        if self.count and (
-            self.device.min() < 0
-            or self.device.max() >= len(segment.devices)
-            or self.holding.max() >= len(segment.holdings)
-        ):
-            raise SegmentError("segment refused: a row names a device or holding that the segment does not list")
+        last = len(segment.devices) - 1
+        listed = all(0 <= device <= last for holding in segment.holdings for device in holding.devices)
+        if self.count:
+            listed = listed and 0 <= self.device.min() <= self.device.max() <= last
+            listed = listed and self.holding.max() < len(segment.holdings)
+        if not listed:
+            raise SegmentError("segment refused: it names a device or holding that it does not list")
         self.metrics = {metric.name: _metric(metric, table.columns, table.rows) for metric in METRICS}
 
     def hours(self) -> set[int]:

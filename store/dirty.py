@@ -53,7 +53,11 @@ def mark_changes(cursor: Cursor, changes: Iterable[Change], before_ms: int, afte
     with cursor.table("batch_change", from_tuples(rows, _CHANGES)):
         cursor.execute(
             f"""
-            WITH changed AS (SELECT node_key, gpu_key, start_ms, coalesce(end_ms, $after) AS end_ms FROM batch_change),
+            WITH changed AS (
+                SELECT node_key, gpu_key, coalesce(start_ms, least($before, end_ms)) AS start_ms,
+                    CASE WHEN start_ms IS NULL THEN greatest($before, end_ms)
+                        ELSE coalesce(end_ms, $after) END AS end_ms
+                FROM batch_change),
             cut AS (
                 SELECT a.node_key, greatest(a.start_ms, c.start_ms), coalesce(a.end_ms, $after)
                 FROM allocation a JOIN changed c USING (gpu_key)

@@ -117,7 +117,7 @@ def _store(cursor: Cursor, items: Sequence[_Parsed], received_ms: int) -> None:
     nodes, gpus = keep_nodes(cursor, seen, received_ms), keep_gpus(cursor, seen)
     places = [(nodes[item.segment.node], [gpus[device.uuid] for device in item.segment.devices]) for item in items]
     attendants.keep(cursor, [(item.segment, *place) for item, place in zip(items, places, strict=True)])
-    book = _book(cursor, items)
+    book = _book(cursor, items, nodes)
     entries = _observe(book, items, places)
     for item in items:
         for row in item.segment.accounting:
@@ -139,10 +139,10 @@ def _store(cursor: Cursor, items: Sequence[_Parsed], received_ms: int) -> None:
     dirty.mark_changes(cursor, changes, before_ms, dirty.as_of_ms(cursor))
 
 
-def _book(cursor: Cursor, items: Sequence[_Parsed]) -> RunBook:
+def _book(cursor: Cursor, items: Sequence[_Parsed], nodes: dict[str, int]) -> RunBook:
     held = {(h.kind, h.cluster, h.job_id) for item in items for h in item.segment.holdings}
     told = {("job", row.cluster, row.job_id_raw) for item in items for row in item.segment.accounting}
-    return runtables.load(cursor, sorted(held | told))
+    return runtables.load(cursor, held.union(told, runtables.open_sessions(cursor, nodes.values())))
 
 
 def _observe(book: RunBook, items: Sequence[_Parsed], places: Sequence[tuple[int, list[int]]]) -> list[list[Entry]]:

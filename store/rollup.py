@@ -57,10 +57,8 @@ def _recompute(cursor: Cursor, settings: StateSettings) -> None:
 _HOUR_IN_WORK: Final = (
     "hour_ms >= $low AND hour_ms < $high AND (hour_ms, node_key) IN (SELECT (hour_ms, node_key) FROM work)"
 )
-_MINUTE_IN_WORK: Final = (
-    "minute_ms >= $low AND minute_ms < $high "
-    f"AND (minute_ms // {HOUR_MS} * {HOUR_MS}, node_key) IN (SELECT (hour_ms, node_key) FROM work)"
-)
+_MINUTE_IN_WORK: Final = f"""minute_ms >= $low AND minute_ms < $high
+    AND (minute_ms // {HOUR_MS} * {HOUR_MS}, node_key) IN (SELECT (hour_ms, node_key) FROM work)"""  # noqa: S608
 
 _HELD_SQL: Final = f"""
 candidate AS (

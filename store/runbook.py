@@ -17,12 +17,13 @@ JobId = tuple[str, str, str]
 class Change(msgspec.Struct, frozen=True):
     """A stretch on a node whose held time is not what the rollups say; ``gpu_key`` UNPLACED: of no known GPU.
 
-    ``end_ms`` None: as far as the data reaches.
+    ``end_ms`` None: as far as the data reaches. ``start_ms`` None: between ``end_ms`` and where the data reached before
+    the batch, whichever is earlier.
     """
 
     node_key: int
     gpu_key: int
-    start_ms: int
+    start_ms: int | None
     end_ms: int | None
 
 
@@ -118,7 +119,13 @@ class RunBook:
         apply_accounting(entry.run, row, written_ms)
 
     def settle(self, last_ms: dict[int, int]) -> None:
-        """Brings every touched run in line with its allocations; ``last_ms``: node_key -> how far its data reaches."""
+        """Brings every touched run in line with its allocations; ``last_ms``: node_key -> how far its data reaches.
+
+        A session that nobody speaks of any more is over by that alone.
+        """
+        for entries in self._entries.values():
+            for entry in entries:
+                entry.touched = entry.touched or entry.run.kind == "session"
         for entry in self.touched():
             settle(entry.run, entry.allocations.values(), last_ms)
 
@@ -214,11 +221,16 @@ def _unplaced(run: Run | None, placed: int) -> tuple[int, int, int | None] | Non
     return (missing, run.start_ms, run.end_ms) if run is not None and missing > 0 else None
 
 
-def _difference(start: int, end: int | None, new_start: int, new_end: int | None) -> list[tuple[int, int | None]]:
-    parts: list[tuple[int, int | None]] = []
+def _difference(
+    start: int, end: int | None, new_start: int, new_end: int | None
+) -> list[tuple[int | None, int | None]]:
+    parts: list[tuple[int | None, int | None]] = []
     if start != new_start:
         parts.append((min(start, new_start), max(start, new_start)))
-    if end != new_end:
-        ends = [moment for moment in (end, new_end) if moment is not None]
-        parts.append((min(ends), max(ends) if len(ends) == 2 else None))
+    if end is None and new_end is not None:
+        parts.append((None, new_end))  # it counted as far as the data reached, which is not what is known now
+    elif new_end is None and end is not None:
+        parts.append((end, None))
+    elif end is not None and new_end is not None and end != new_end:
+        parts.append((min(end, new_end), max(end, new_end)))
     return parts

@@ -48,6 +48,15 @@ def load(cursor: Cursor, jobs: Iterable[JobId]) -> RunBook:
     return book
 
 
+def open_sessions(cursor: Cursor, node_keys: Iterable[int]) -> list[JobId]:
+    """Returns the sessions on the given nodes that are not known to have ended."""
+    return cursor.tuples(
+        "SELECT DISTINCT r.kind, r.cluster, r.job_id_raw FROM run r JOIN allocation a USING (run_key) "
+        "WHERE r.kind = 'session' AND r.end_ms IS NULL AND a.node_key IN (SELECT unnest($1::INTEGER[]))",
+        [sorted(set(node_keys))],
+    )
+
+
 def _allocations(cursor: Cursor, run_keys: Sequence[int]) -> dict[int, dict[int, Allocation]]:
     found: dict[int, dict[int, Allocation]] = {}
     if not run_keys:
