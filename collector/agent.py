@@ -7,7 +7,7 @@ from typing import Final
 
 from collector.background import Background
 from collector.baseline import Baselines
-from collector.holdings import Attribution
+from collector.holdings import Attribution, TellingAttribution
 from collector.inventory import Inventory
 from collector.probes import GatheringProbe, Probe, run_probe
 from collector.readings import GpuProcess, Moment, Reason, Report, Row
@@ -53,14 +53,13 @@ class Agent:
     def start(self, moment: Moment) -> None:
         """Takes the first reading, which makes no rows: a row covers the time back to the one before it."""
         reports = self._driver_reports(moment)
-        live, ended, run = self._ask_holdings(moment, reports)
+        live, ended, asked = self._ask_holdings(moment, reports)
         self._segmenter = Segmenter(self._origin, moment.wall_ms, live, self._hold(live))
         self._segmenter.note_ended(ended)
-        self._segmenter.note_probe(run)
         self._event(
             moment, "agent_started", f"gpuledger {self._origin.agent}, a row every {self._settings.interval_s:g} s"
         )
-        self._absorb(reports, moment)
+        self._absorb([*reports, asked], moment)
         self._last = moment
 
     def beat(self, moment: Moment, *, reads: bool) -> None:
@@ -92,8 +91,8 @@ class Agent:
     def _read(self, moment: Moment) -> None:
         reports = self._driver_reports(moment)
         self._absorb(reports, moment)
-        live, ended, run = self._ask_holdings(moment, reports)
-        self._segmenter.note_probe(run)
+        live, ended, asked = self._ask_holdings(moment, reports)
+        self._absorb([asked], moment)
         if self._segmenter.differs(live, ended):
             # The rows just taken are the last of the holds before; those to come are of the holds now.
             self._segmenter.note_ended(ended)
@@ -129,18 +128,18 @@ class Agent:
 
     def _ask_holdings(
         self, moment: Moment, reports: Reports
-    ) -> tuple[tuple[Holding, ...], tuple[Holding, ...], ProbeRun]:
-        """Returns the holds that last, those that ended, and the record of the asking."""
+    ) -> tuple[tuple[Holding, ...], tuple[Holding, ...], tuple[Report, ProbeRun]]:
+        """Returns the holds that last, those that ended, and what else the asking brought."""
         processes: dict[int, tuple[GpuProcess, ...]] = {}
         for report, _ in reports:
             processes.update(report.processes)
         asking = _Asking(self._attribution, self._inventory, processes)
         report, run = run_probe(asking, moment)
         if report.error:
-            self._tell(asking.name, report.error)
-            return self._live, (), run
+            return self._live, (), (report, run)
         self._live = tuple(holding for holding in asking.found if holding.end_ms is None)
-        return self._live, tuple(holding for holding in asking.found if holding.end_ms is not None), run
+        ended = tuple(holding for holding in asking.found if holding.end_ms is not None)
+        return self._live, ended, (report, run)
 
     def _absorb(self, reports: Reports, moment: Moment) -> None:
         self._segmenter.note_events(self._inventory.take_events())
@@ -219,4 +218,5 @@ class _Asking:
 
     def read(self, moment: Moment) -> Report:
         self.found = self._attribution.holdings(moment.wall_ms, self._inventory.devices, self._processes)
-        return Report(count=len(self.found))
+        told = self._attribution.take_events() if isinstance(self._attribution, TellingAttribution) else ()
+        return Report(count=len(self.found), events=told)

@@ -1,4 +1,4 @@
-"""What the agent must know again after a restart: idle memory levels since boot, and open sessions."""
+"""What the agent must know again after a restart: idle memory levels since boot, open sessions, jobs that hold GPUs."""
 
 import logging
 from pathlib import Path
@@ -20,12 +20,26 @@ class OpenSession(msgspec.Struct):
     shared: bool = False
 
 
+class OpenHold(msgspec.Struct):
+    """A job that holds GPUs of this node; by UUID, since positions are the agent's own."""
+
+    name: str  # of its drop-file
+    cluster: str
+    job_id: str
+    restart: int
+    start_ms: int
+    seen_ms: int  # the last time it was known to live
+    uuids: list[str] = []
+
+
 class Carryover(msgspec.Struct):
     """The file's content. ``floors_mib`` hold for one boot of the node: ``boot`` is the kernel's boot id."""
 
     boot: str = ""
     floors_mib: dict[str, int] = {}
     sessions: list[OpenSession] = []
+    holds: list[OpenHold] = []
+    contained: bool = False  # whether Slurm keeps an external step in every job here (PrologFlags=Contain)
 
 
 def kernel_boot_id(path: Path = Path("/proc/sys/kernel/random/boot_id")) -> str:

@@ -1,10 +1,10 @@
 """Who holds which GPU of this node now: what every way of attribution offers to the agent."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from collector.readings import GpuProcess
-from store.segment import Device, Holding
+from store.segment import Device, Event, Holding
 
 Key = tuple[str, str, int, int, tuple[int, ...]]
 
@@ -27,19 +27,12 @@ class Attribution(Protocol):
         """
 
 
-class NoAttribution:
-    """Nothing is known about who holds what."""
+@runtime_checkable
+class TellingAttribution(Protocol):
+    """A way that has something to say when it cannot tell."""
 
-    def changed(self) -> bool:
-        return False
-
-    def holdings(
-        self,
-        now_ms: int,  # noqa: ARG002 - the protocol's
-        devices: Sequence[Device],  # noqa: ARG002
-        processes: Mapping[int, tuple[GpuProcess, ...]],  # noqa: ARG002
-    ) -> tuple[Holding, ...]:
-        return ()
+    def take_events(self) -> tuple[Event, ...]:
+        """Returns what happened since the last call."""
 
 
 def key_of(holding: Holding) -> Key:

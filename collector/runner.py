@@ -10,12 +10,16 @@ from typing import Final
 
 from collector import carryover
 from collector.agent import Agent
+from collector.attribution import HookAttribution
 from collector.baseline import Baselines
+from collector.carryover import Carryover, kernel_boot_id
 from collector.deliver import BadAddress, Delivery
+from collector.dropfiles import DropFolder
 from collector.grid import Grid
-from collector.holdings import Attribution, NoAttribution
+from collector.holdings import Attribution
 from collector.host import has_slurm, node_name
 from collector.inventory import Inventory
+from collector.liveness import ControlGroups
 from collector.once import Once, describe_device
 from collector.outbox import Outbox
 from collector.probes import Context, UnknownProbe, build_probes, run_probe
@@ -77,7 +81,7 @@ def run_once(settings: CollectorSettings, *, cluster: str) -> Once:
     read = [run_probe(probe, moment) for probe in probes]
     reports = [report for report, _ in read]
     processes = {position: listed for report in reports for position, listed in report.processes.items()}
-    attribution = _attribution(settings, node, cluster, [])
+    attribution = _attribution(settings, node, cluster, inventory, Carryover(boot=kernel_boot_id()), removes=False)
     holdings = attribution.holdings(moment.wall_ms, inventory.devices, processes)
     devices = tuple(describe_device(device, at, reports) for at, device in enumerate(inventory.devices))
     problems = tuple(dict.fromkeys(report.error for report in reports if report.error))
@@ -107,7 +111,7 @@ def _origin(settings: CollectorSettings, node: str, cluster: str, version: str) 
 def _assemble(settings: CollectorSettings, origin: Origin, outbox: Outbox) -> Agent:
     inventory = Inventory()
     kept_file = Path(settings.spool_dir) / _CARRYOVER_FILE
-    kept = carryover.load(kept_file, carryover.kernel_boot_id())
+    kept = carryover.load(kept_file, kernel_boot_id())
 
     def ship(segment: Segment) -> tuple[Event, ...]:
         carryover.save(kept_file, kept)
@@ -118,18 +122,19 @@ def _assemble(settings: CollectorSettings, origin: Origin, outbox: Outbox) -> Ag
         origin,
         inventory,
         build_probes(Context(settings, inventory, origin.node, origin.cluster)),
-        _attribution(settings, origin.node, origin.cluster, kept.sessions),
+        _attribution(settings, origin.node, origin.cluster, inventory, kept, removes=True),
         Baselines(kept.floors_mib),
         ship,
     )
 
 
 def _attribution(
-    settings: CollectorSettings, node: str, cluster: str, open_sessions: list[carryover.OpenSession]
+    settings: CollectorSettings, node: str, cluster: str, inventory: Inventory, kept: Carryover, *, removes: bool
 ) -> Attribution:
-    if has_slurm(settings.slurm):
-        return NoAttribution()
-    return Sessions(node, cluster, round(settings.session_gap_s * 1000), open_sessions)
+    if not has_slurm(settings.slurm):
+        return Sessions(node, cluster, round(settings.session_gap_s * 1000), kept.sessions)
+    folder, groups = DropFolder(Path(settings.dropfile_dir)), ControlGroups(Path(settings.cgroup_root), node)
+    return HookAttribution(folder, groups, cluster, lambda: inventory.absent, kept, removes=removes)
 
 
 def _loop(agent: Agent, grid: Grid, stop: threading.Event) -> None:

@@ -29,6 +29,16 @@ class Dropfiles:
         return found
 
 
+class NoAttribution:
+    """Nothing is known about who holds what."""
+
+    def changed(self):
+        return False
+
+    def holdings(self, now_ms, devices, processes):
+        return ()
+
+
 def job(job_id, start_s, *devices, end_s=None):
     end_ms = None if end_s is None else MS + end_s * 1000
     return Holding(kind="job", cluster="c", job_id=job_id, start_ms=MS + start_s * 1000, end_ms=end_ms, devices=devices)

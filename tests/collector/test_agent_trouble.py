@@ -5,11 +5,10 @@ import time
 
 import pytest
 
-from collector.holdings import NoAttribution
 from collector.readings import Moment, Report
 from store.segment import AccountingRun, Event
 from tests.collector.conftest import START_S, moment
-from tests.collector.driving import MS, Daemon, times
+from tests.collector.driving import MS, Daemon, NoAttribution, times
 from tests.collector.test_segmenter import column
 
 

@@ -1,0 +1,78 @@
+"""Whether a job still lives on this node, from Slurm's control groups; readable without privilege.
+
+    v1   CONTROLLER/slurm[_NODE]/uid_U/job_J/step_S/...
+    v2   system.slice/[NODE_]slurmstepd.scope/job_J/step_S/...
+
+_NODE is there where Slurm was built with MULTIPLE_SLURMD (Debian); another node's groups are then visible too, empty.
+A node that crashed leaves the folders of its jobs behind with no process in them, so a folder alone is no job. A job
+need not have processes either: an allocation without a step has none, except with PrologFlags=Contain, which keeps
+an external step in every job.
+"""
+
+import re
+from collections.abc import Iterator
+from enum import Enum, auto
+from pathlib import Path
+from typing import Final
+
+_CONTROLLERS: Final = ("freezer", "memory", "devices", "cpuset", "cpu,cpuacct", "cpu", "systemd")
+_EXTERNAL_STEP: Final = "step_extern"
+_JOB: Final = re.compile(r"/(?:slurm[^/]*|[^/]*slurmstepd\.scope)/(?:uid_\d+/)?job_(\d+)(?:/|$)")
+
+
+class Life(Enum):
+    """What the control groups say of a job."""
+
+    ALIVE = auto()  # it has processes
+    EMPTY = auto()  # its folders are there and nothing runs in them
+    ABSENT = auto()  # there is no folder of it
+
+
+class ControlGroups:
+    """The control groups of one node's Slurm."""
+
+    def __init__(self, root: Path, node: str) -> None:
+        """``root`` is where the cgroup file system is mounted."""
+        self._root = root
+        self._names = ("slurm", f"slurm_{node}")
+        self._scopes = ("slurmstepd.scope", f"{node}_slurmstepd.scope")
+        self.contained = False
+        """Whether an external step was ever seen: then every job has processes for as long as it lasts."""
+
+    def life_of(self, job_id: str) -> Life:
+        """Returns what is known of a job now."""
+        folders = list(self._folders(job_id))
+        if not folders:
+            return Life.ABSENT
+        self.contained = self.contained or any((folder / _EXTERNAL_STEP).is_dir() for folder in folders)
+        return Life.ALIVE if any(map(_has_processes, folders)) else Life.EMPTY
+
+    def _folders(self, job_id: str) -> Iterator[Path]:
+        for controller in _CONTROLLERS:
+            for name in self._names:
+                yield from (self._root / controller / name).glob(f"uid_*/job_{job_id}")
+        for root in (self._root, self._root / "unified"):
+            for scope in self._scopes:
+                folder = root / "system.slice" / scope / f"job_{job_id}"
+                if folder.is_dir():
+                    yield folder
+
+
+def job_of(pid: int, proc: Path = Path("/proc")) -> str | None:
+    """Returns the job whose control group a process is in; None where it is in none, has ended or hides."""
+    try:
+        groups = (proc / str(pid) / "cgroup").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    found = _JOB.search(groups)
+    return None if found is None else found.group(1)
+
+
+def _has_processes(folder: Path) -> bool:
+    for file in folder.rglob("cgroup.procs"):
+        try:
+            if file.read_bytes().strip():
+                return True
+        except OSError:
+            continue
+    return False
