@@ -41,7 +41,9 @@ class FootprintSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     energy_limit_ratio: Positive = 1.25
     """An energy difference above this multiple of power limit x time is refused and estimated from power."""
     refresh_s: Positive = 3600.0
-    """Seconds between two footprints of a run that lasts; with an open finding it is renewed every time."""
+    """Most seconds between two footprints of a run that lasts; with an open finding it is renewed every time."""
+    refresh_ratio: Ratio = 0.1
+    """Share by which a run that lasts must have grown for a new footprint before that time is over."""
     rows_at_once: Count = 1_000_000
     """Raw rows worked on together; bounds the memory."""
 

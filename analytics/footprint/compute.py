@@ -11,11 +11,13 @@ from analytics.footprint.per_gpu import MAKE_FIGURES, WRITE_GPUS
 from analytics.footprint.per_run import WRITE_RUNS
 from analytics.footprint.pieces import make_pieces
 from analytics.footprint.stretches import MAKE_BLOCKS, MAKE_STRETCHES
+from analytics.model import MINUTE_MS
 from analytics.settings import FootprintSettings
 from store.database import Cursor, Database
 from store.settings import StateSettings
 
-# A run that is over is due at once. One that lasts is due when its last footprint is old, and every time while a
+# A run that is over is due at once. One that lasts is due when it has grown by a tenth or by an hour, whichever comes
+# first: figures of a young run are minutes old, and those of a long one cost little. It is due every time while a
 # finding on it is open: whoever works again is to be taken off the list of the idle at once.
 _DUE: Final = """
 SELECT dirty_run.run_key, gen, coalesce(counted.rows, 0) AS rows
@@ -24,7 +26,8 @@ LEFT JOIN footprint_run USING (run_key)
 LEFT JOIN (SELECT run_key, count(*) AS rows FROM samples WHERE run_key IN (SELECT run_key FROM dirty_run)
            GROUP BY run_key) AS counted USING (run_key)
 WHERE run.end_ms IS NOT NULL OR footprint_run.run_key IS NULL
-   OR footprint_run.end_ms <= $data_to_ms - $refresh_ms
+   OR $data_to_ms - footprint_run.end_ms
+      >= least($refresh_ms, greatest($refresh_least_ms, $ratio * (footprint_run.end_ms - footprint_run.start_ms)))
    OR run_key IN (SELECT finding.run_key FROM finding WHERE closed_ms IS NULL)
 ORDER BY run_key"""
 
@@ -76,7 +79,12 @@ def footprints(db: Database, now_ms: int, settings: FootprintSettings, states: S
         data_to_ms = cur.scalar("SELECT max(last_ms) FROM node")
         if data_to_ms is None:
             return 0
-        asked = {"data_to_ms": data_to_ms, "refresh_ms": round(settings.refresh_s * 1000)}
+        asked = {
+            "data_to_ms": data_to_ms,
+            "refresh_ms": round(settings.refresh_s * 1000),
+            "refresh_least_ms": MINUTE_MS,
+            "ratio": settings.refresh_ratio,
+        }
         due = cur.rows(_DUE, asked, _Due)
         for chunk in _chunks(due, settings.rows_at_once):
             _renew(cur, chunk, data_to_ms, settings, states)

@@ -21,15 +21,17 @@ ON CONFLICT (run_key, rule) DO UPDATE SET
     sentence = excluded.sentence, fix = excluded.fix, numbers = excluded.numbers, thresholds = excluded.thresholds,
     closed_ms = NULL"""
 
-# While a run lasts, what no longer holds is closed and keeps its hours. When it is over its hours are given away anew:
-# idle_now, which only ever speaks of now, stays as a record without hours; any other finding that is not found again
-# was overtaken by later data and goes.
+# While a run lasts, what no longer holds is closed, says so and keeps its hours. When the run is over its hours are given
+# away anew: idle_now, which only ever speaks of now, stays as a record without hours; any other finding that is not
+# found again was overtaken by later data and goes.
+_OVER: Final = " That is over."
 _NOT_AGAIN: Final = "(run_key, rule) NOT IN (SELECT (run_key, rule) FROM new_finding)"
 _CLOSE_RUNNING: Final = f"""
-UPDATE finding SET closed_ms = $now_ms
+UPDATE finding SET closed_ms = $now_ms, sentence = sentence || $over
 WHERE closed_ms IS NULL AND run_key IN (SELECT unnest($running)) AND {_NOT_AGAIN}"""  # noqa: S608 - a constant
 _CLOSE_FINISHED: Final = f"""
-UPDATE finding SET closed_ms = coalesce(closed_ms, $now_ms), gpu_ms = 0
+UPDATE finding SET closed_ms = coalesce(closed_ms, $now_ms), gpu_ms = 0,
+       sentence = CASE WHEN closed_ms IS NULL THEN sentence || $over ELSE sentence END
 WHERE rule IN (SELECT unnest($passing)) AND run_key IN (SELECT unnest($finished)) AND {_NOT_AGAIN}"""  # noqa: S608
 _DROP_FINISHED: Final = f"""
 DELETE FROM finding
@@ -41,6 +43,7 @@ def keep(cur: Cursor, decisions: Sequence[Decision], passing: Sequence[str], now
     run_keys = [decision.run.run_key for decision in decisions]
     asked = {
         "now_ms": now_ms,
+        "over": _OVER,
         "passing": list(passing),
         "running": [decision.run.run_key for decision in decisions if not decision.run.finished],
         "finished": [decision.run.run_key for decision in decisions if decision.run.finished],

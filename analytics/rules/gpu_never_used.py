@@ -3,20 +3,20 @@
 from typing import Protocol
 
 from analytics.evidence import Claim, Outcome, RunEvidence, Seen, Undecided
-from analytics.rules.registry import Context, Params, rule
+from analytics.rules.registry import Context, Params, Ratio, Seconds, rule
 from analytics.wording import format_duration, plural
 
 
 class GpuNeverUsed(Params, frozen=True, kw_only=True):
     """[analytics.rules.gpu_never_used]."""
 
-    min_held_s: float = 900.0
+    min_held_s: Seconds = 900.0
     """Shorter runs are not judged."""
-    busy_s: float = 30.0
+    busy_s: Seconds = 30.0
     """A GPU with less time than this at 1 % or more was not used ..."""
-    busy_ratio: float = 0.001
+    busy_ratio: Ratio = 0.001
     """... or with less than this share of its held time, whichever is longer."""
-    max_cpu_efficiency: float = 0.5
+    max_cpu_efficiency: Ratio = 0.5
     """From this CPU efficiency on the run computed on the CPU instead: that is cpu_only's."""
 
 

@@ -2,20 +2,20 @@
 
 from analytics.evidence import Claim, GpuEvidence, Outcome, RunEvidence, Seen, Undecided
 from analytics.model import Confidence
-from analytics.rules.registry import Context, Params, rule
+from analytics.rules.registry import Context, Params, Seconds, rule
 from analytics.wording import format_duration, plural
 
 
 class GpusUnused(Params, frozen=True, kw_only=True):
     """[analytics.rules.gpus_unused]."""
 
-    min_held_s: float = 900.0
+    min_held_s: Seconds = 900.0
     """Shorter runs are not judged."""
-    min_held_running_s: float = 3600.0
+    min_held_running_s: Seconds = 3600.0
     """A run that lasts is not judged before it held its GPUs this long."""
-    unused_s: float = 30.0
+    unused_s: Seconds = 30.0
     """A GPU with less time than this at 1 % or more was not used."""
-    other_busy_s: float = 300.0
+    other_busy_s: Seconds = 300.0
     """Another GPU of the run must have been at 1 % or more this long."""
 
 

@@ -1,18 +1,18 @@
 """A run spent its first part setting up while its GPUs waited."""
 
 from analytics.evidence import Claim, Outcome, Part, RunEvidence, Seen
-from analytics.rules.registry import Context, Params, rule
+from analytics.rules.registry import Context, Params, Ratio, Seconds, rule
 from analytics.wording import format_duration, format_pct
 
 
 class IdleHead(Params, frozen=True, kw_only=True):
     """[analytics.rules.idle_head]."""
 
-    min_held_s: float = 1800.0
+    min_held_s: Seconds = 1800.0
     """Shorter runs are not judged."""
-    idle_s: float = 600.0
+    idle_s: Seconds = 600.0
     """Leading idle time from which it is a finding, if it is also ..."""
-    idle_ratio: float = 0.1
+    idle_ratio: Ratio = 0.1
     """... at least this share of the run."""
 
 

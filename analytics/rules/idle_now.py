@@ -1,22 +1,22 @@
 """A running run whose GPUs are all idle right now."""
 
 from analytics.evidence import Claim, Outcome, Part, RunEvidence, Seen
-from analytics.rules.registry import Context, Params, rule
+from analytics.rules.registry import Context, Factor, Params, Seconds, rule
 from analytics.wording import format_duration, format_gpu_h, plural
 
 
 class IdleNow(Params, frozen=True, kw_only=True):
     """[analytics.rules.idle_now]."""
 
-    idle_s: float = 3600.0
+    idle_s: Seconds = 3600.0
     """All GPUs idle for this long, up to now, is a finding."""
-    again_s: float = 7200.0
+    again_s: Seconds = 7200.0
     """From this long on the finding says so again."""
-    stay_idle_s: float = 1800.0
+    stay_idle_s: Seconds = 1800.0
     """A finding that is open stays so down to this much, so that it does not come and go."""
-    stale_intervals: float = 3.0
+    stale_intervals: Factor = 3.0
     """Rows older than this many collection intervals say nothing about now ..."""
-    delivery_s: float = 120.0
+    delivery_s: Seconds = 120.0
     """... once this time for closing, sending and working in a segment has passed as well."""
 
 

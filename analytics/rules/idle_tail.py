@@ -1,20 +1,20 @@
 """A run kept its GPUs after its last work on them."""
 
 from analytics.evidence import Claim, Outcome, Part, RunEvidence, Seen
-from analytics.rules.registry import Context, Params, rule
+from analytics.rules.registry import Context, Params, Ratio, Seconds, rule
 from analytics.wording import format_duration, format_pct
 
 
 class IdleTail(Params, frozen=True, kw_only=True):
     """[analytics.rules.idle_tail]."""
 
-    min_held_s: float = 1800.0
+    min_held_s: Seconds = 1800.0
     """Shorter runs are not judged."""
-    idle_s: float = 1800.0
+    idle_s: Seconds = 1800.0
     """Trailing idle time that is a finding in any run."""
-    short_idle_s: float = 600.0
+    short_idle_s: Seconds = 600.0
     """Trailing idle time that is a finding where it is also ..."""
-    short_idle_ratio: float = 0.2
+    short_idle_ratio: Ratio = 0.2
     """... at least this share of the run."""
 
 

@@ -1,18 +1,18 @@
 """A run whose GPUs mostly waited, and no rule before says why."""
 
 from analytics.evidence import Claim, Outcome, RunEvidence, Seen
-from analytics.rules.registry import Context, Params, rule
+from analytics.rules.registry import Context, Params, Percent, Seconds, rule
 from analytics.wording import format_duration, format_pct
 
 
 class LowUtilization(Params, frozen=True, kw_only=True):
     """[analytics.rules.low_utilization]."""
 
-    min_held_s: float = 1800.0
+    min_held_s: Seconds = 1800.0
     """Runs with less time than this that no other finding explains are not judged."""
-    amber_pct: float = 25.0
+    amber_pct: Percent = 25.0
     """Mean utilization below which it is a finding."""
-    red_pct: float = 15.0
+    red_pct: Percent = 15.0
     """Mean utilization below which the finding is of the stronger level."""
 
 

@@ -1,11 +1,17 @@
 """How a rule declares itself. One file a rule: its function's name is the rule's id, and importing it registers it."""
 
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 
 from analytics.evidence import Outcome, RunEvidence
+
+# Types of thresholds: a percentage where a ratio belongs would silently switch a rule off, so it is an error.
+Seconds = Annotated[float, msgspec.Meta(ge=0)]
+Ratio = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Percent = Annotated[float, msgspec.Meta(ge=0, le=100)]
+Factor = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class Params(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

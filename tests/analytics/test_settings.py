@@ -39,6 +39,8 @@ def test_a_rule_has_its_own_section() -> None:
         {"overrides": [{"partitoin": "x"}]},
         {"rules": {"idle_tail": {"idle_s": "long"}}},
         {"overrides": [{"rules": {"idle_tail": {"idle_s": "long"}}}]},
+        {"rules": {"cpu_only": {"min_cpu_efficiency": 50}}},
+        {"overrides": [{"rules": {"cpu_only": {"min_cpu_efficiency": 50}}}]},
         {"footprint": {"gap_s": 0}},
         {"confidence": {"high_coverage": 90}},
     ],

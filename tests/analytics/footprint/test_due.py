@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from analytics.judge import judge
 from analytics.settings import AnalyticsSettings, FootprintSettings
 from tests.factories.ledger import MINUTE, T0
@@ -17,7 +19,7 @@ def dirty(prints: Any) -> int:
 def later(prints: Any, minutes: float) -> None:
     """Data of the same runs goes on for a while."""
     with prints.db.cursor() as cur:
-        cur.execute("UPDATE node SET last_ms = last_ms + $1", [minutes * MINUTE])
+        cur.execute("UPDATE node SET last_ms = last_ms + $1", [round(minutes * MINUTE)])
         cur.execute("INSERT OR REPLACE INTO dirty_run SELECT run_key, 7 FROM run")
 
 
@@ -33,15 +35,17 @@ def test_a_finished_run_is_done_once(scene: Scene, prints: Any) -> None:
     assert prints.make(scene) == 1
 
 
-def test_a_lasting_run_is_renewed_hourly(scene: Scene, prints: Any) -> None:
-    job = scene.run([busy(60)], running=True)
+@pytest.mark.parametrize(("length", "growth"), [(5, 1), (60, 6), (20 * 60, 60)])
+def test_a_lasting_run_is_renewed_when_it_has_grown(scene: Scene, prints: Any, length: float, growth: float) -> None:
+    """By a tenth, at least a minute and at most an hour."""
+    job = scene.run([busy(length)], running=True)
     assert prints.make(scene) == 1
-    later(prints, 59)
+    later(prints, growth - 0.5)
     assert prints.renew() == 0
     assert dirty(prints) == 1
-    later(prints, 1)
+    later(prints, 0.5)
     assert prints.renew() == 1
-    assert prints.run(job)["end_ms"] == T0 + 120 * MINUTE
+    assert prints.run(job)["end_ms"] == T0 + (length + growth) * MINUTE
 
 
 def test_a_run_with_an_open_finding_is_renewed_every_time(scene: Scene, prints: Any) -> None:

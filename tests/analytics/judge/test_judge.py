@@ -129,6 +129,10 @@ def test_idle_now_closes_when_work_begins_again(bench: Bench, scene: Scene) -> N
     more.play(bench.db)
     bench.analyse()
     assert bench.findings() == [("idle_now", False, 100)]
+    sentence = "The GPU has been idle for the last 1 h 40 min. That is over."
+    assert bench.rows("SELECT sentence FROM finding")[0]["sentence"] == sentence
+    bench.analyse()
+    assert bench.rows("SELECT sentence FROM finding")[0]["sentence"] == sentence
 
 
 def test_idle_now_closes_when_rows_stop(bench: Bench, scene: Scene) -> None:
