@@ -1,7 +1,7 @@
 """The hub: one process that owns a data directory, receives, stores, analyses and shows it.
 
-Threads: uvicorn's loop with both doors, a2wsgi's workers for pages and API, one ingest thread (inbox -> raw rows),
-APScheduler's jobs (rollups, footprints, findings, recommendations, reports). Each takes a database cursor of its own.
+Threads: uvicorn's loop with both doors, a2wsgi's workers for pages and API, one ingest thread (inbox -> raw rows ->
+rollups), APScheduler's jobs (footprints, findings, recommendations, reports). Each takes a database cursor of its own.
 """
 
 import contextlib
@@ -21,6 +21,7 @@ from store.errors import StoreError
 from store.inbox import Inbox
 from store.ingest import ingest
 from store.receive import Receiver
+from store.rollup import roll_up
 from store.tokens import Tokens
 
 log = logging.getLogger("gpuledger.hub")
@@ -115,7 +116,8 @@ class Hub:
         if batch.count:
             ingest(self.database, batch.entries, clock_ms())
             self.inbox.done(batch)
-        return batch.count
+        # A page that opens now shows these rows: the rollups of a batch follow it at once.
+        return batch.count + roll_up(self.database, settings=self.settings.store.states)
 
 
 def _open(data: Path, settings: Settings, *, synthetic: bool) -> Database:
