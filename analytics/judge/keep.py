@@ -21,9 +21,9 @@ ON CONFLICT (run_key, rule) DO UPDATE SET
     sentence = excluded.sentence, fix = excluded.fix, numbers = excluded.numbers, thresholds = excluded.thresholds,
     closed_ms = NULL"""
 
-# While a run lasts, what no longer holds is closed, says so and keeps its hours. When the run is over its hours are given
-# away anew: idle_now, which only ever speaks of now, stays as a record without hours; any other finding that is not
-# found again was overtaken by later data and goes.
+# While a run lasts, what no longer holds is closed, says so and keeps its hours. When the run is over its hours are
+# given away anew: idle_now, which only ever speaks of now, stays as a record without hours; any other finding that is
+# not found again was overtaken by later data and goes.
 _OVER: Final = " That is over."
 _NOT_AGAIN: Final = "(run_key, rule) NOT IN (SELECT (run_key, rule) FROM new_finding)"
 _CLOSE_RUNNING: Final = f"""
