@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 from typing import Final
 
+from analytics.reports.archive import weekly_job
 from analytics.schedule import Schedule
 from dashboard.app import create_app
 from gpuledger.errors import Refused
@@ -57,7 +58,14 @@ class Hub:
         store = settings.store
         self.tokens = Tokens(self.database)
         self._receiver = Receiver(self.inbox, self.tokens, synthetic=synthetic, max_bytes=store.max_segment_mib << 20)
-        self._schedule = Schedule(self.database, settings.analytics, settings.site, clock_ms, states=store.states)
+        self._schedule = Schedule(
+            self.database,
+            settings.analytics,
+            settings.site,
+            clock_ms,
+            states=store.states,
+            more=[weekly_job(settings.site)],
+        )
 
     @property
     def port(self) -> int:

@@ -46,6 +46,7 @@ def command(  # noqa: PLR0913, PLR0917 - one argument an option
 
 
 def _fill(settings: Settings, data: Path, demo: DemoSettings) -> None:
+    from analytics.reports.archive import weekly_job
     from gpuledger.demo.feed import OtherCluster
     from gpuledger.demo.fill import Filled, fill
     from gpuledger.synthetic import DIRECTORY
@@ -57,7 +58,14 @@ def _fill(settings: Settings, data: Path, demo: DemoSettings) -> None:
 
     try:
         filled = fill(
-            data / DIRECTORY, demo, clock_ms(), settings.store, settings.analytics, settings.site, on_day=tell
+            data / DIRECTORY,
+            demo,
+            clock_ms(),
+            settings.store,
+            settings.analytics,
+            settings.site,
+            more=[weekly_job(settings.site)],
+            on_day=tell,
         )
     except (StoreError, OtherCluster) as error:
         raise Refused(str(error)) from error

@@ -1,0 +1,39 @@
+"""Reports are kept as made; later data makes a revision; the same data makes none."""
+
+import pytest
+
+from analytics.reports.archive import keep_last_week
+from analytics.site import SiteSettings
+from store.database import Cursor
+from tests.factories.ledger import DAY, HOUR, T0
+
+SITE = SiteSettings()
+NOW = T0 + 7 * DAY + 10 * HOUR
+
+
+def kept(cur: Cursor) -> list[tuple[object, ...]]:
+    return cur.tuples("SELECT scope, week, revision FROM report ORDER BY revision")
+
+
+def test_a_complete_week_is_kept_once(weeks: Cursor) -> None:
+    assert keep_last_week(weeks.database, SITE, NOW) == 1
+    assert keep_last_week(weeks.database, SITE, NOW + HOUR) == 0
+    assert kept(weeks) == [("cluster", "2026-W48", 1)]
+
+
+def test_later_data_makes_a_revision(weeks: Cursor) -> None:
+    keep_last_week(weeks.database, SITE, NOW)
+    weeks.execute("UPDATE gpu_hour SET idle_ms = 0, active_ms = held_ms WHERE idle_ms > 0 AND hour_ms = $1", [T0])
+    assert keep_last_week(weeks.database, SITE, NOW + HOUR) == 1
+    assert kept(weeks) == [("cluster", "2026-W48", 1), ("cluster", "2026-W48", 2)]
+
+
+@pytest.mark.parametrize("hours", [-1, 0, 7])
+def test_a_week_is_not_closed_before_monday_morning(weeks: Cursor, hours: int) -> None:
+    weeks.execute("UPDATE node SET last_ms = $1", [T0 + 7 * DAY + hours * HOUR])
+    keep_last_week(weeks.database, SITE, NOW)
+    assert ("cluster", "2026-W48", 1) not in kept(weeks)
+
+
+def test_an_empty_store_keeps_nothing(cur: Cursor) -> None:
+    assert keep_last_week(cur.database, SITE, NOW) == 0

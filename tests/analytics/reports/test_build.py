@@ -1,0 +1,103 @@
+"""A report's figures are the named queries', its week is the one asked for, its rows add up."""
+
+import msgspec
+import pytest
+
+from analytics.model import Filter, Viewer, Window
+from analytics.queries.hours import hours
+from analytics.reports.build import NoSuchWeek, build
+from analytics.reports.model import BadScope, Report, Scope
+from analytics.site import SiteSettings
+from store.database import Cursor
+from tests.factories.ledger import DAY, HOUR, T0
+
+SITE = SiteSettings(name="Test site", contact="help@site.example")
+MADE = T0 + 7 * DAY + 10 * HOUR
+
+
+def report(cur: Cursor, scope: str = "cluster", week: str | None = None) -> Report:
+    return build(cur, Viewer(), Scope.parse(scope), week, SITE, MADE)
+
+
+def section(made: Report, title: str) -> object:
+    return next(each for each in made.sections if each.title == title)
+
+
+def test_the_default_is_the_last_complete_week(weeks: Cursor) -> None:
+    made = report(weeks)
+    assert (made.week, made.partial) == ("2026-W48", False)
+
+
+def test_figures_are_those_of_the_named_query(weeks: Cursor) -> None:
+    made = report(weeks)
+    found = hours(weeks, Viewer(), Window.week("2026-W48"), Filter())
+    assert made.figures["hours"]["idle_gpu_h"] == found.idle_gpu_h == 30.0
+    assert made.figures["hours"]["held_gpu_h"] == found.held_gpu_h == 72.0
+    assert made.figures["hours"]["unknown_gpu_h"] == 2.0
+
+
+def test_the_week_so_far_is_marked(weeks: Cursor) -> None:
+    made = report(weeks, week="2026-W49")
+    assert made.partial
+    assert made.window.end_ms == MADE
+
+
+@pytest.mark.parametrize(
+    ("week", "sentence"),
+    [
+        ("W48", "is not a week"),
+        ("2026-W60", "no week 2026-W60"),
+        ("2025-W02", "there are weeks 2026-W47 to 2026-W49"),
+    ],
+)
+def test_a_week_that_cannot_be(weeks: Cursor, week: str, sentence: str) -> None:
+    with pytest.raises(NoSuchWeek, match=sentence):
+        report(weeks, week=week)
+
+
+def test_an_empty_store(cur: Cursor) -> None:
+    with pytest.raises(NoSuchWeek, match="Nothing was recorded yet"):
+        report(cur)
+
+
+@pytest.mark.parametrize("text", ["everybody", "user:", "account", "cluster:x"])
+def test_a_scope_that_is_none(text: str) -> None:
+    with pytest.raises(BadScope, match="is not known"):
+        Scope.parse(text)
+
+
+def test_rows_by_account_add_up_to_the_report(weeks: Cursor) -> None:
+    made = report(weeks)
+    table = section(made, "Idle hours by account").table
+    assert [row[0].text for row in table.rows] == ["chem", "physics"]
+    assert [row[2] for row in table.rows] == ["30", "0"]
+    assert table.total[1:3] == ("72", "30")
+
+
+def test_the_recommendation_that_frees_most_is_the_decision(weeks: Cursor) -> None:
+    decision = section(report(weeks), "The one decision for you")
+    assert decision.before_lines == ("#SBATCH --gres=gpu:4",)
+    assert decision.after_lines == ("#SBATCH --gres=gpu:1",)
+
+
+def test_a_users_report_is_about_that_user(weeks: Cursor) -> None:
+    made = report(weeks, "user:bob")
+    assert made.figures["hours"]["held_gpu_h"] == 30.0
+    decision = section(made, "The one thing to do")
+    assert "bob" not in "".join(str(part) for part in decision.paragraphs)
+
+
+def test_what_could_not_be_judged_is_listed(weeks: Cursor) -> None:
+    table = section(report(weeks), "Could not judge").table
+    assert table.rows == (("all", "nothing was measured", "1", "2.0"),)
+
+
+def test_links_carry_week_and_scope(weeks: Cursor) -> None:
+    link = report(weeks, "account:chem").sections[0].paragraphs[0]
+    assert link.href.startswith("http://127.0.0.1:8050/jobs?range=2026-W48&account=chem")
+
+
+def test_the_usual_is_compared_only_where_comparable(weeks: Cursor) -> None:
+    said = [str(each) for each in report(weeks).sections[0].paragraphs]
+    assert any("the week before" in each for each in said)
+    assert msgspec.json.encode(report(weeks).figures)
