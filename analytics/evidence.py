@@ -14,6 +14,7 @@ class GpuEvidence(msgspec.Struct, frozen=True, kw_only=True):
 
     run_key: int
     gpu_key: int
+    share: float = 1.0  # of a physical GPU: a MIG instance's slices
     held_ms: int
     covered_ms: int
     active_ms: int = 0
@@ -81,9 +82,15 @@ class RunEvidence(msgspec.Struct, frozen=True, kw_only=True):
         return self.end_ms - self.start_ms
 
     @property
-    def all_idle_ms(self) -> int:
-        """Idle GPU time of all GPUs together."""
-        return sum(gpu.all_idle_ms for gpu in self.each)
+    def held_gpu_ms(self) -> int:
+        """Held time in milliseconds of physical GPUs; a GPU that was not seen counts as a whole one."""
+        unseen_ms = (self.gpus - len(self.each)) * self.length_ms
+        return round(sum(gpu.held_ms * gpu.share for gpu in self.each)) + unseen_ms
+
+    @property
+    def idle_gpu_ms(self) -> int:
+        """Idle time in milliseconds of physical GPUs."""
+        return round(sum(gpu.all_idle_ms * gpu.share for gpu in self.each))
 
     @property
     def request(self) -> GpuRequest:
@@ -145,6 +152,7 @@ class Ledger:
 
     def __init__(self, run: RunEvidence) -> None:
         self._left: dict[tuple[int, Part], int] = {}
+        self._share = {gpu.gpu_key: gpu.share for gpu in run.each}
         active = run.gpus_active > 0
         tail = run.trailing_idle_ms if run.finished else run.recent_idle_ms
         for gpu in run.each:
@@ -157,14 +165,14 @@ class Ledger:
 
     @property
     def explained_ms(self) -> int:
-        """GPU-milliseconds that earlier findings took."""
+        """Time that earlier findings took, summed over GPUs; a MIG instance counts as one."""
         return self._total_ms - sum(self._left.values())
 
     def take(self, claim: Claim) -> int:
-        """Returns the GPU-milliseconds of the claim that were still free; they are taken from now on."""
-        taken = 0
+        """Returns what of the claim was still free, in milliseconds of physical GPUs; it is taken from now on."""
+        taken = 0.0
         for gpu_key in claim.gpu_keys:
             for part in claim.parts:
-                taken += self._left.get((gpu_key, part), 0)
+                taken += self._left.get((gpu_key, part), 0) * self._share.get(gpu_key, 1.0)
                 self._left[gpu_key, part] = 0
-        return taken
+        return round(taken)

@@ -58,7 +58,7 @@ def decide(run: RunEvidence, settings: AnalyticsSettings, now_ms: int, was_open:
         return Decision(run=run)
     reason = bar(run, settings)
     if reason is not None:
-        barred = Unjudged(run_key=run.run_key, rule=ALL_RULES, reason=reason, gpu_ms=run.held_ms)
+        barred = Unjudged(run_key=run.run_key, rule=ALL_RULES, reason=reason, gpu_ms=run.held_gpu_ms)
         return Decision(run=run, unjudged=(barred,))
     ledger = Ledger(run)
     interactive = is_interactive(run, settings.interactive_names)
@@ -76,7 +76,7 @@ def decide(run: RunEvidence, settings: AnalyticsSettings, now_ms: int, was_open:
         )
         outcome = _with_gaps(rule.condition(run, params, context), run)
         if isinstance(outcome, Undecided):
-            unjudged.append(Unjudged(run_key=run.run_key, rule=rule.id, reason=outcome.reason, gpu_ms=run.all_idle_ms))
+            unjudged.append(Unjudged(run_key=run.run_key, rule=rule.id, reason=outcome.reason, gpu_ms=run.idle_gpu_ms))
         elif outcome is not None:
             found.append(_found(rule, params, run, outcome, ledger, settings))
     return Decision(run=run, found=tuple(found), unjudged=tuple(unjudged))

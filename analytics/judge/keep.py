@@ -14,7 +14,7 @@ _TYPES: Final[dict[Any, pa.DataType]] = {int: pa.int64(), float: pa.float64(), s
 _KEEP: Final = """
 INSERT INTO finding BY NAME
 SELECT nextval('finding_ids') AS finding_id, new_finding.*, $now_ms::BIGINT AS found_ms, NULL::BIGINT AS closed_ms
-FROM new_finding ORDER BY run_key, rule
+FROM new_finding SEMI JOIN run USING (run_key) ORDER BY run_key, rule -- accounting may have joined two runs meanwhile
 ON CONFLICT (run_key, rule) DO UPDATE SET
     rule_version = excluded.rule_version, start_ms = excluded.start_ms, end_ms = excluded.end_ms,
     gpu_ms = excluded.gpu_ms, confidence = excluded.confidence, coverage = excluded.coverage, title = excluded.title,
@@ -58,7 +58,7 @@ def keep(cur: Cursor, decisions: Sequence[Decision], passing: Sequence[str], now
         for statement in (_CLOSE_RUNNING, _CLOSE_FINISHED, _DROP_FINISHED, _KEEP):
             cur.execute(statement, {name: asked[name] for name in asked if f"${name}" in statement})
         cur.execute("DELETE FROM unjudged WHERE run_key IN (SELECT unnest($1))", [run_keys])
-        cur.execute("INSERT INTO unjudged BY NAME SELECT * FROM new_unjudged")
+        cur.execute("INSERT INTO unjudged BY NAME SELECT * FROM new_unjudged SEMI JOIN run USING (run_key)")
         cur.execute("UPDATE footprint_run SET judged = TRUE WHERE run_key IN (SELECT unnest($1))", [run_keys])
 
 

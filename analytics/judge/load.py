@@ -27,10 +27,10 @@ SELECT run_key, kind, cluster, job_id, job_id_raw, state, user_name AS user, acc
 FROM footprint_run f JOIN run USING (run_key) WHERE run_key IN (SELECT unnest($run_keys)) ORDER BY run_key"""
 
 _GPUS: Final = """
-SELECT run_key, gpu_key, held_ms, covered_ms, active_ms, low_ms, idle_held_ms, idle_ms, busy_ms,
-       first_active_ms IS NOT NULL AS used, gaps_closed,
-       longest_gap_ms, util_mean_pct, coalesce(throttled_ms, 0) AS throttled_ms
-FROM footprint_gpu WHERE run_key IN (SELECT unnest($run_keys)) ORDER BY run_key, gpu_key"""
+SELECT run_key, gpu_key, slices::DOUBLE / slices_of AS share, held_ms, covered_ms, active_ms, low_ms, idle_held_ms,
+       idle_ms, busy_ms, first_active_ms IS NOT NULL AS used, gaps_closed, longest_gap_ms, util_mean_pct,
+       coalesce(throttled_ms, 0) AS throttled_ms
+FROM footprint_gpu JOIN gpu USING (gpu_key) WHERE run_key IN (SELECT unnest($run_keys)) ORDER BY run_key, gpu_key"""
 
 # An event without a GPU concerns all of its node's.
 _FAULTS: Final = """

@@ -33,7 +33,7 @@ def fewer_gpus(history: History, waits: Waits, settings: RightsizingSettings, no
         before=now.lines(),
         after=then.lines(),
         gain=_gain(waits, latest, now, then),
-        gpu_ms_week=round(freed * sum(run.end_ms - run.start_ms for run in history.runs) / weeks),
+        gpu_ms_week=round(freed * sum((run.end_ms - run.start_ms) * run.share for run in history.runs) / weeks),
         energy_j_week=_energy_j(history.runs, freed, weeks),
         would_have_failed=sum(run.gpus_needed(settings.memory_fill_ratio) > then.gpus for run in history.runs),
     )

@@ -16,7 +16,7 @@ from store.database import Cursor
 # as nvidia-smi's, is none.
 _RUNS: Final = f"""
 WITH used AS (
-    SELECT run_key, min(model) AS model, min(mem_total_mib) AS mem_total_mib,
+    SELECT run_key, min(model) AS model, min(slices::DOUBLE / slices_of) AS share, min(mem_total_mib) AS mem_total_mib,
            sum(mem_max_mib ORDER BY gpu_key) FILTER (first_active_ms IS NOT NULL OR idle_held_ms >= $held_ms)
                AS mem_mib,
            list(energy_j ORDER BY energy_j) AS energies_j
@@ -24,7 +24,8 @@ WITH used AS (
 SELECT run_key, family, run.cluster, user_name AS user, account, "partition", model, name, nodes,
        req_gpus AS asked_gpus, {SUBMISSION_SQL} AS submission, state, f.start_ms, f.end_ms, finished,
        coalesce(elapsed_ms, f.end_ms - f.start_ms) AS elapsed_ms, timelimit_ms, timelimit_unlimited, coverage,
-       coalesce(gpus_peak, 0) AS gpus_peak, coalesce(mem_mib, 0)::DOUBLE AS mem_mib, mem_total_mib, energies_j
+       coalesce(gpus_peak, 0) AS gpus_peak, coalesce(mem_mib, 0)::DOUBLE AS mem_mib, mem_total_mib, energies_j,
+       coalesce(share, 1) AS share
 FROM footprint_run f JOIN run USING (run_key) LEFT JOIN used USING (run_key)
 WHERE kind = 'job' AND NOT shared AND req_gpus >= 1 AND family IS NOT NULL AND f.end_ms >= $from_ms
 ORDER BY family, f.start_ms, run_key"""  # noqa: S608 - a constant
@@ -56,6 +57,7 @@ class PastRun(msgspec.Struct, frozen=True, kw_only=True):
     mem_mib: float
     mem_total_mib: int | None
     energies_j: list[float | None] | None
+    share: float  # of a physical GPU that one of its GPUs is
 
     def gpus_needed(self, fill_ratio: float) -> int:
         """GPUs this run could not have done without: those in use at once, and those its memory fills."""

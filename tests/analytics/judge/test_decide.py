@@ -36,8 +36,14 @@ def head_and_tail() -> RunEvidence:
 def test_a_second_goes_to_the_first_rule() -> None:
     found = {each.rule: each.gpu_ms for each in decided(head_and_tail()).found}
     assert found == {"gpus_unused": 10 * HOUR, "idle_head": 2 * HOUR, "idle_tail": 3 * HOUR}
-    idle = head_and_tail().all_idle_ms
-    assert sum(found.values()) <= idle
+    assert sum(found.values()) <= head_and_tail().idle_gpu_ms
+
+
+def test_a_mig_instance_counts_as_its_slices() -> None:
+    found = decided(run(gpu(busy=0, share=2 / 7))).found[0]
+    assert found.gpu_ms == round(HOUR * 2 / 7)
+    barred = decided(run(gpu(busy=0, share=2 / 7), shared=True)).unjudged[0]
+    assert barred.gpu_ms == round(HOUR * 2 / 7)
 
 
 def test_what_is_all_idle_is_explained_once() -> None:
@@ -98,7 +104,7 @@ def test_what_bars_a_run_is_listed_with_its_reason(more: dict[str, Any], words: 
     assert not found.found
     (unjudged,) = found.unjudged
     assert words in unjudged.reason
-    assert (unjudged.rule, unjudged.gpu_ms) == ("all", HOUR)
+    assert (unjudged.rule, unjudged.gpu_ms) == ("all", more.get("gpus", 1) * HOUR)
 
 
 @pytest.mark.parametrize(("share", "barred"), [(0.1, True), (0.099, False)])
