@@ -276,6 +276,8 @@ def _check_table(table: Table) -> None:
     for name, column in table.columns.items():
         width = int(column.dtype[1:]) if column.dtype[1:].isdigit() else 0
         if width not in (1, 2, 4, 8) or len(column.data) != width * table.rows:
-            raise SegmentError(f"segment refused: column {name} does not hold {table.rows} values of {column.dtype}")
+            raise SegmentError(
+                f"segment refused: column {name!r} does not hold {table.rows} values of {column.dtype!r}"
+            )
         if column.valid and len(column.valid) != (table.rows + 7) // 8:
-            raise SegmentError(f"segment refused: validity of column {name} has the wrong length")
+            raise SegmentError(f"segment refused: validity of column {name!r} has the wrong length")

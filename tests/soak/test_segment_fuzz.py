@@ -78,4 +78,4 @@ def test_damaged_bytes_are_refused_in_a_sentence(soak: Soak) -> None:
             try:
                 segments.decode(data)
             except segments.SegmentError as error:
-                assert "\n" not in str(error)  # noqa: PT017 - either outcome is right, another exception is not
+                assert str(error).isprintable()  # noqa: PT017 - either outcome is right, another exception is not
