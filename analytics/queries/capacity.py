@@ -11,7 +11,8 @@ from typing import Final
 import msgspec
 
 from analytics.model import Filter, Window
-from analytics.queries.pieces import WEIGHT, WHOLE, rollup
+from analytics.queries.pieces import WEIGHT, WHOLE
+from analytics.queries.rollup import rollup
 from analytics.queries.scope import Condition, fill, of_places
 from store.database import Cursor
 
@@ -31,14 +32,18 @@ _USED: Final = """
         SELECT h.at_ms, h.bucket_ms, coalesce(d.root_key, 0) AS root_key,
             CAST(sum(h.held_ms * coalesce(d.weight, $whole)) AS BIGINT) AS held,
             CAST(sum(h.stray_ms * coalesce(d.weight, $whole)) AS BIGINT) AS stray
-        FROM ({rollup}) AS h LEFT JOIN device d ON d.gpu_key = h.gpu_key LEFT JOIN node n ON n.node_key = h.node_key
-            LEFT JOIN run r ON r.run_key = h.run_key LEFT JOIN gpu g ON g.gpu_key = h.gpu_key
+        FROM ({rollup}) AS h LEFT JOIN device d ON d.gpu_key = h.gpu_key {places}
         WHERE {used} GROUP BY ALL)
     SELECT u.at_ms, CAST(sum(u.held) AS BIGINT) AS held, CAST(sum(u.stray) AS BIGINT) AS stray,
         CAST(sum(greatest(0, u.held + u.stray - coalesce(d.weight
             * greatest(0, least(u.at_ms + u.bucket_ms, $end) - greatest(u.at_ms, d.first_ms)), 0))) AS BIGINT) AS beyond
     FROM used u LEFT JOIN device d ON d.gpu_key = u.root_key
     GROUP BY u.at_ms ORDER BY u.at_ms"""
+
+
+_PLACES: Final = """
+            LEFT JOIN node n ON n.node_key = h.node_key LEFT JOIN run r ON r.run_key = h.run_key
+            LEFT JOIN gpu g ON g.gpu_key = h.gpu_key"""
 
 
 class Root(msgspec.Struct, frozen=True):
@@ -75,9 +80,10 @@ def capacity(cur: Cursor, window: Window, where: Filter, data_to_ms: int, *, min
         known &= Condition("n.cluster = $cluster", {"cluster": where.cluster})
         used &= Condition("coalesce(r.cluster, n.cluster) = $cluster", {"cluster": where.cluster})
     devices = fill(_KNOWN, weight=WEIGHT, known=known.sql)
-    rows = rollup(window, minutes=minutes)
+    rows = rollup(window, ("held_ms", "stray_ms"), minutes=minutes)
     params = {"whole": WHOLE, "end": min(window.end_ms, data_to_ms)} | rows.params | used.params | known.params
-    found = cur.rows(fill(_USED, devices=devices, rollup=rows.sql, used=used.sql), params, Used)
+    places = _PLACES if used.params else ""
+    found = cur.rows(fill(_USED, devices=devices, rollup=rows.sql, places=places, used=used.sql), params, Used)
     return Capacity(cur.rows(fill(_ROOTS, devices=devices), known.params, Root), found)
 
 

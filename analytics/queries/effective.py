@@ -10,7 +10,8 @@ from typing import Final, Literal
 import msgspec
 
 from analytics.model import HOUR_MS, Filter, Viewer, Window
-from analytics.queries.pieces import floor, pieces
+from analytics.queries.pieces import pieces
+from analytics.queries.rollup import floor
 from analytics.queries.scope import fill
 from store.database import Cursor
 
@@ -19,20 +20,22 @@ Source = Literal["measured", "estimated"]
 LEARN_MS: Final = 30 * 24 * HOUR_MS
 _LEAST_MS: Final = 10 * 60 * 1000  # a mean over less says little about idle power
 
-# Ratios are summed as integers (0.001 x weight x ms): sums of floats differ from run to run.
+_COLUMNS: Final = ("gpu_key", "weight", "sm_sum", "sm_ms", "power_sum", "power_ms", "power_limit_w")
+
+# Ratios are summed as integers (0.001 x weight x ms): sums of floats differ from run to run. least() and greatest()
+# pass over NULL, hence the conditions on what is known.
 _EFFECTIVE: Final = """
-    WITH idle AS (
-        SELECT h.gpu_key, any_value(g.model) AS model, min(h.power_w_sum / h.power_w_ms) / 10 AS idle_w
-        FROM gpu_hour h JOIN gpu g ON g.gpu_key = h.gpu_key
-        WHERE h.hour_ms >= $learn_from AND h.hour_ms < $learn_to AND h.util_pct_max = 0
-            AND h.util_pct_ms >= $least AND h.power_w_ms >= $least GROUP BY h.gpu_key),
-    of_model AS (SELECT model, min(idle_w) AS idle_w FROM idle WHERE model IS NOT NULL GROUP BY model),
+    WITH seen AS (
+        SELECT gpu_key, min(power_w_sum / power_w_ms) / 10 AS idle_w FROM gpu_hour
+        WHERE hour_ms >= $learn_from AND hour_ms < $learn_to AND util_pct_max = 0
+            AND util_pct_ms >= $least AND power_w_ms >= $least GROUP BY gpu_key),
+    idle AS (
+        SELECT g.gpu_key, coalesce(s.idle_w, min(s.idle_w) OVER (PARTITION BY g.model)) AS idle_w
+        FROM gpu g LEFT JOIN seen s ON s.gpu_key = g.gpu_key),
     row AS (
         SELECT p.weight, p.sm_sum, p.sm_ms, p.power_ms,
-            (p.power_sum / p.power_ms / 10 - coalesce(i.idle_w, m.idle_w))
-                / nullif(p.power_limit_w - coalesce(i.idle_w, m.idle_w), 0) AS load
-        FROM ({piece}) AS p LEFT JOIN idle i ON i.gpu_key = p.gpu_key LEFT JOIN of_model m ON m.model = p.model
-        WHERE p.sm_ms > 0 OR p.power_ms > 0)
+            (p.power_sum / p.power_ms / 10 - i.idle_w) / nullif(p.power_limit_w - i.idle_w, 0) AS load
+        FROM ({piece}) AS p LEFT JOIN idle i ON i.gpu_key = p.gpu_key)
     SELECT CAST(coalesce(sum(sm_sum) FILTER (sm_ms > 0), 0) AS HUGEINT) AS measured,
         CAST(coalesce(sum(sm_ms) FILTER (sm_ms > 0), 0) AS BIGINT) AS measured_ms,
         CAST(coalesce(sum(CAST(round(1000 * greatest(0, least(1, load))) AS BIGINT) * weight * power_ms)
@@ -58,7 +61,7 @@ class _Row(msgspec.Struct, frozen=True):
 
 def effective(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> Effective:
     """Returns how much of the held GPUs the work filled, over the hours that can be told."""
-    piece = pieces(viewer, window, where)
+    piece = pieces(viewer, window, where, _COLUMNS)
     params = piece.params | {
         "learn_from": floor(window.start_ms - LEARN_MS, HOUR_MS),
         "learn_to": window.end_ms,

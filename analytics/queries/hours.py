@@ -9,7 +9,7 @@ from analytics.queries.capacity import capacity, total
 from analytics.queries.days import as_table
 from analytics.queries.effective import Source, effective
 from analytics.queries.figures import Figures, Sums, figures, gpu_h
-from analytics.queries.pieces import FIGURES, pieces
+from analytics.queries.pieces import FIGURE_COLUMNS, FIGURES, pieces
 from analytics.queries.scope import fill, is_whole
 from analytics.queries.site import data_to
 from store.database import Cursor
@@ -69,10 +69,8 @@ _BREAKDOWN: Final = """
         LEFT JOIN seen ON seen.key IS NOT DISTINCT FROM t.key
     ORDER BY {order}"""
 
-_BY_DAY: Final = """JOIN (
-    SELECT DISTINCT p.at_ms AS hour_ms, d.start_ms AS day_ms, d.name AS day
-    FROM (SELECT DISTINCT at_ms FROM ({piece})) AS p JOIN ({days}) AS d
-        ON p.at_ms >= d.start_ms AND p.at_ms < d.end_ms) AS d ON d.hour_ms = piece.at_ms"""
+_BY_DAY: Final = """JOIN (SELECT start_ms AS day_ms, end_ms, name AS day FROM ({days})) AS d
+    ON piece.at_ms >= d.day_ms AND piece.at_ms < d.end_ms"""
 
 
 class _Whole(msgspec.Struct, frozen=True):
@@ -83,7 +81,7 @@ class _Whole(msgspec.Struct, frozen=True):
 
 def hours(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> Hours:
     """Returns the GPU-hours of the window, what the GPUs did in them, and how much of that is known."""
-    piece = pieces(viewer, window, where)
+    piece = pieces(viewer, window, where, FIGURE_COLUMNS)
     sums = cur.rows(fill(_TOTAL, figures=FIGURES, piece=piece.sql), piece.params, Sums)[0]
     to_ms = data_to(cur)
     whole = _whole(cur, window, where, to_ms) if is_whole(viewer, where) and to_ms is not None else _Whole()
@@ -112,13 +110,13 @@ def _whole(cur: Cursor, window: Window, where: Filter, to_ms: int) -> _Whole:
 
 def breakdown(cur: Cursor, viewer: Viewer, window: Window, where: Filter, by: By) -> list[HoursRow]:
     """Returns :func:`hours` split by ``by``, most idle GPU-hours first; days in order, without empty ones."""
-    piece = pieces(viewer, window, where)
+    piece = pieces(viewer, window, where, (*FIGURE_COLUMNS, "at_ms" if by == "day" else by))
     params = piece.params
     extra, join = "NULL::BIGINT AS day_ms, NULL::VARCHAR AS day", ""
     if by == "day":
         table = as_table(window)
         params = params | table.params
-        extra, join = "d.day_ms, d.day", fill(_BY_DAY, piece=piece.sql, days=table.sql)
+        extra, join = "d.day_ms, d.day", fill(_BY_DAY, days=table.sql)
     statement = fill(
         _BREAKDOWN,
         extra=extra,

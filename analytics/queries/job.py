@@ -11,9 +11,10 @@ from analytics.queries.events import EventRow
 from analytics.queries.figures import Sums, figures
 from analytics.queries.findings import FindingRow, UnjudgedRow
 from analytics.queries.job_gpus import GpuUse, gpus_of_run
-from analytics.queries.pieces import FIGURES, UNITS_PER_GPU_H, floor, pieces
+from analytics.queries.pieces import FIGURE_COLUMNS, FIGURES, UNITS_PER_GPU_H, pieces
 from analytics.queries.recommendations import RecommendationRow
 from analytics.queries.resolve import newest, resolve
+from analytics.queries.rollup import floor
 from analytics.queries.runs import per_run
 from analytics.queries.scope import Condition, fill, visible
 from analytics.queries.site import data_to
@@ -177,7 +178,7 @@ def job(cur: Cursor, viewer: Viewer, run_key: int) -> JobDetail | None:
     end_ms = run.end_ms if run.end_ms is not None else max(run.start_ms, to_ms or 0)
     life = Window(start_ms=floor(run.start_ms, HOUR_MS), end_ms=-floor(-end_ms, HOUR_MS))
     also = Condition("h.run_key = $run", {"run": run_key})
-    piece = pieces(viewer, life, Filter(), also=also)
+    piece = pieces(viewer, life, Filter(), FIGURE_COLUMNS, also=also)
     sums = figures(cur.rows(fill(_TOTAL, figures=FIGURES, piece=piece.sql), piece.params, Sums)[0])
     runs = per_run(viewer, life, Filter(), also)
     means = cur.tuples(fill(_MEANS, runs=runs.sql), runs.params) or [(None, None, None)]

@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from analytics.model import HOUR_MS
-from analytics.queries.pieces import floor
+from analytics.queries.rollup import floor
 from store.database import Cursor
 
 

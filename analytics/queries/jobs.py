@@ -8,7 +8,7 @@ import msgspec
 from analytics.model import Filter, Provenance, Viewer, Window
 from analytics.queries.figures import gpu_h, ratio
 from analytics.queries.runs import per_run
-from analytics.queries.scope import fill
+from analytics.queries.scope import Condition, fill
 from analytics.queries.site import data_to
 from analytics.queries.strips import StripPart, strips
 from store.database import Cursor
@@ -106,30 +106,18 @@ SORTS: Final[tuple[Sort, ...]] = get_args(Sort)
 _JOBS: Final = """
     SELECT p.*, r.job_id, r.job_id_raw, r.cluster, r.kind, r.name, r.user_name AS "user", r.account, r."partition",
         r.state, coalesce(r.alloc_gpus, p.seen_gpus) AS gpus, r.start_ms, r.end_ms,
-        coalesce(r.end_ms, greatest(r.start_ms, $data_to)) - r.start_ms AS elapsed_ms
+        coalesce(r.end_ms, greatest(r.start_ms, $data_to)) - r.start_ms AS elapsed_ms,
+        count(*) OVER () AS of_count, {sums}
     FROM ({runs}) AS p JOIN run r ON r.run_key = p.run_key
-    ORDER BY {order} {direction} NULLS LAST, p.held DESC, p.run_key DESC LIMIT $limit OFFSET $offset"""
+    ORDER BY {order} NULLS LAST, p.held DESC, p.run_key DESC LIMIT $limit OFFSET $offset"""
 
-_TOTALS: Final = """
-    SELECT count(*) AS count, CAST(coalesce(sum(held), 0) AS BIGINT) AS held,
-        CAST(coalesce(sum(active), 0) AS BIGINT) AS active, CAST(coalesce(sum(low), 0) AS BIGINT) AS low,
-        CAST(coalesce(sum(idle), 0) AS BIGINT) AS idle, CAST(coalesce(sum(unknown), 0) AS BIGINT) AS unknown,
-        CAST(coalesce(sum(unmeasurable), 0) AS BIGINT) AS unmeasurable
-    FROM ({runs})"""
+_SUMMED: Final = ("held", "active", "low", "idle", "unknown", "unmeasurable")
+_SUMS: Final = ", ".join(f"CAST(sum(p.{name}) OVER () AS BIGINT) AS of_{name}" for name in _SUMMED)
+"""Totals of the whole filter, told with every row of the page: one statement, one pass."""
 
 _MARKS: Final = """
     SELECT run_key, finding_id AS id, rule, title FROM finding WHERE list_contains($run_keys, run_key)
     ORDER BY gpu_ms DESC, finding_id"""
-
-
-class _Totals(msgspec.Struct, frozen=True):
-    count: int
-    held: int
-    active: int
-    low: int
-    idle: int
-    unknown: int
-    unmeasurable: int
 
 
 class _Row(msgspec.Struct, frozen=True):
@@ -159,6 +147,13 @@ class _Row(msgspec.Struct, frozen=True):
     start_ms: int
     end_ms: int | None
     elapsed_ms: int
+    of_count: int
+    of_held: int
+    of_active: int
+    of_low: int
+    of_idle: int
+    of_unknown: int
+    of_unmeasurable: int
 
 
 def jobs(
@@ -176,33 +171,47 @@ def jobs(
 
     A page longer than MAX_STRIPS is a file for programs: its rows have no strip.
     """
-    runs = per_run(viewer, window, where)
     to_ms = data_to(cur)
-    statement = fill(_JOBS, runs=runs.sql, order=_ORDER[sort], direction="DESC" if descending else "ASC")
-    params = {"data_to": to_ms or window.end_ms, "limit": limit, "offset": offset} | runs.params
-    rows = cur.rows(statement, params, _Row)
-    totals = cur.rows(fill(_TOTALS, runs=runs.sql), runs.params, _Totals)[0]
+    runs = per_run(viewer, window, where)
+    order = f"{_ORDER[sort]} {'DESC' if descending else 'ASC'}"
+    rows = _page(cur, runs, order, (limit, offset), to_ms or window.end_ms)
+    # Past the last page there is no row to tell the totals: the first one does.
+    total = rows or (_page(cur, runs, order, (1, 0), 0) if offset else [])
     keys = [row.run_key for row in rows]
     marks = _marks(cur, keys)
     lives = strips(cur, keys, to_ms or window.end_ms) if limit <= MAX_STRIPS else {}
+    totals = total[0] if total else None
     return JobPage(
         items=[_job(row, marks[row.run_key], lives.get(row.run_key, [])) for row in rows],
-        total=JobTotals(
-            count=totals.count,
-            gpu_h=gpu_h(totals.held),
-            active_gpu_h=gpu_h(totals.active),
-            low_gpu_h=gpu_h(totals.low),
-            idle_gpu_h=gpu_h(totals.idle),
-            unknown_gpu_h=gpu_h(totals.unknown),
-        ),
-        next=offset + limit if offset + limit < totals.count else None,
+        total=_totals(totals),
+        next=offset + limit if totals and offset + limit < totals.of_count else None,
         provenance=Provenance(
             query="jobs",
             window=window,
             filter=where,
             data_to_ms=to_ms,
-            coverage=ratio(totals.held - totals.unknown, totals.held - totals.unmeasurable),
+            coverage=ratio(totals.of_held - totals.of_unknown, totals.of_held - totals.of_unmeasurable)
+            if totals
+            else None,
         ),
+    )
+
+
+def _page(cur: Cursor, runs: Condition, order: str, part: tuple[int, int], data_to_ms: int) -> list[_Row]:
+    params = runs.params | {"data_to": data_to_ms, "limit": part[0], "offset": part[1]}
+    return cur.rows(fill(_JOBS, sums=_SUMS, runs=runs.sql, order=order), params, _Row)
+
+
+def _totals(row: _Row | None) -> JobTotals:
+    if row is None:
+        return JobTotals(count=0, gpu_h=0, active_gpu_h=0, low_gpu_h=0, idle_gpu_h=0, unknown_gpu_h=0)
+    return JobTotals(
+        count=row.of_count,
+        gpu_h=gpu_h(row.of_held),
+        active_gpu_h=gpu_h(row.of_active),
+        low_gpu_h=gpu_h(row.of_low),
+        idle_gpu_h=gpu_h(row.of_idle),
+        unknown_gpu_h=gpu_h(row.of_unknown),
     )
 
 

@@ -182,19 +182,27 @@ def _row(node: _Node, gpu_now: list[GpuNow], day: HoursRow | None, now_ms: int) 
     )
 
 
-# The minute's largest part says its state; half a minute of idle is enough, so that no idle minute is lost.
+# The minute's largest part says its state; half a minute of idle is enough, so that no idle minute is lost. Minutes of
+# equal state that follow each other become one stretch.
 _DAY: Final = """
-    SELECT gpu_key, minute_ms,
-        CASE WHEN held >= 30000 AND idle_held + idle >= 30000 THEN if(idle_held >= idle, 'idle_held', 'idle')
-            WHEN held >= 30000 THEN CASE greatest(active, low, unknown) WHEN active THEN 'active' WHEN low THEN 'low'
-                ELSE 'unknown' END
-            WHEN stray >= 30000 THEN 'stray' WHEN covered > 0 THEN 'unallocated' ELSE 'unknown' END AS state
-    FROM (
+    WITH minute AS (
         SELECT gpu_key, minute_ms, sum(held_ms) AS held, sum(active_ms) AS active, sum(low_ms) AS low,
             sum(idle_held_ms) AS idle_held, sum(idle_ms) AS idle, sum(unknown_ms) AS unknown, sum(stray_ms) AS stray,
             sum(covered_ms) AS covered
-        FROM gpu_minute WHERE node_key = $node_key AND minute_ms >= $start AND minute_ms < $end GROUP BY ALL)
-    ORDER BY gpu_key, minute_ms"""
+        FROM gpu_minute WHERE node_key = $node_key AND minute_ms >= $start AND minute_ms < $end GROUP BY ALL),
+    told AS (
+        SELECT gpu_key, minute_ms,
+            CASE WHEN held >= 30000 AND idle_held + idle >= 30000 THEN if(idle_held >= idle, 'idle_held', 'idle')
+                WHEN held >= 30000 THEN CASE greatest(active, low, unknown) WHEN active THEN 'active'
+                    WHEN low THEN 'low' ELSE 'unknown' END
+                WHEN stray >= 30000 THEN 'stray' WHEN covered > 0 THEN 'unallocated' ELSE 'unknown' END AS state
+        FROM minute),
+    numbered AS (
+        SELECT gpu_key, state, minute_ms,
+            minute_ms // 60000 - row_number() OVER (PARTITION BY gpu_key, state ORDER BY minute_ms) AS number
+        FROM told)
+    SELECT gpu_key, state, min(minute_ms) AS start_ms, max(minute_ms) + 60000 AS end_ms
+    FROM numbered GROUP BY gpu_key, state, number ORDER BY gpu_key, start_ms"""
 
 _HOLDERS: Final = """
     SELECT a.gpu_key, r.run_key, r.job_id, r.user_name AS "user", a.start_ms, a.end_ms
@@ -237,12 +245,12 @@ def node(cur: Cursor, viewer: Viewer, name: str, now_ms: int) -> NodeDetail | No
 def _days(cur: Cursor, span: dict[str, int]) -> dict[int, list[Stretch]]:
     """The minutes of each GPU as stretches; where there is no row nothing is known."""
     by_gpu: dict[int, list[Stretch]] = defaultdict(list)
-    for gpu_key, minute_ms, state in cur.tuples(_DAY, span):
+    for gpu_key, state, start_ms, end_ms in cur.tuples(_DAY, span):
         lane = by_gpu[gpu_key]
         at = lane[-1].end_ms if lane else span["start"]
-        if minute_ms > at:
-            lane.append(Stretch(state=State.UNKNOWN, start_ms=at, end_ms=minute_ms))
-        lane.append(Stretch(state=state, start_ms=max(at, minute_ms), end_ms=minute_ms + MINUTE_MS))
+        if start_ms > at:
+            lane.append(Stretch(state=State.UNKNOWN, start_ms=at, end_ms=start_ms))
+        lane.append(Stretch(state=state, start_ms=start_ms, end_ms=end_ms))
     for lane in by_gpu.values():
         if lane[-1].end_ms < span["end"]:
             lane.append(Stretch(state=State.UNKNOWN, start_ms=lane[-1].end_ms, end_ms=span["end"]))

@@ -51,6 +51,8 @@ class _Day(msgspec.Struct, frozen=True):
     accounts: list[str]
 
 
+_COLUMNS: Final = ("at_ms", "account", "held", "idle_held", "idle_empty")
+
 _DAYS: Final = """
     SELECT {key} AS key, d.start_ms AS day_ms, CAST(sum(held) AS BIGINT) AS held,
         CAST(sum(idle_held + idle_empty) AS BIGINT) AS idle,
@@ -64,7 +66,7 @@ def people(
     cur: Cursor, viewer: Viewer, window: Window, where: Filter, by: Literal["user", "account"] = "user"
 ) -> list[PersonRow]:
     """Returns people or accounts, most GPU-hours first."""
-    piece, table = pieces(viewer, window, where), as_table(window)
+    piece, table = pieces(viewer, window, where, (*_COLUMNS, by)), as_table(window)
     statement = fill(_DAYS, key='"user"' if by == "user" else "account", piece=piece.sql, days=table.sql)
     daily: dict[str | None, dict[int, _Day]] = defaultdict(dict)
     for row in cur.rows(statement, piece.params | table.params, _Day):

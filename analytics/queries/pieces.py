@@ -2,12 +2,20 @@
 
 Sums are taken over integers, so users, accounts, partitions, nodes, models and days add up to the same total in any
 order; they become GPU-hours by one division at the end.
+
+A piece is selected with the columns that a query names, and with the joins that these and its conditions need: on
+rollups of this size DuckDB spends longer on planning a wide statement than on running it.
 """
 
+import re
+from collections.abc import Iterable
 from typing import Final
 
-from analytics.model import HOUR_MS, MINUTE_MS, Filter, Viewer, Window
-from analytics.queries.scope import ALWAYS, Condition, Params, fill, of_places, of_runs, visible
+import msgspec
+
+from analytics.model import HOUR_MS, Filter, Viewer, Window
+from analytics.queries.rollup import rollup
+from analytics.queries.scope import ALWAYS, Condition, fill, of_places, of_runs, visible
 
 WHOLE: Final = 840
 """Weight of a whole GPU: divisible by 1 to 8, hence by the slices of every MIG-capable model (7, A30: 4)."""
@@ -19,44 +27,57 @@ ENERGY_PER_KWH: Final = 36_000_000_000
 """One kWh in the integer unit of energy sums, 0.1 mJ: the power integral is stored as 0.1 W x ms."""
 
 WEIGHT: Final = f"CAST(coalesce(g.slices * {WHOLE} // g.slices_of, {WHOLE}) AS BIGINT)"
+"""Of a GPU ``g``. One that only accounting counts has gpu_key 0 and no row in gpu: it weighs as a whole one."""
 
-_HOURS: Final = f"""
-    SELECT hour_ms AS at_ms, CAST({HOUR_MS} AS BIGINT) AS bucket_ms, * EXCLUDE (hour_ms) FROM gpu_hour
-    WHERE hour_ms >= $from_hour AND hour_ms < $to_hour"""  # noqa: S608 - a constant of this module
 
-_MINUTES: Final = f"""
-    SELECT minute_ms AS at_ms, CAST({MINUTE_MS} AS BIGINT) AS bucket_ms, * EXCLUDE (minute_ms) FROM gpu_minute
-    WHERE minute_ms >= $from_minute AND minute_ms < $to_minute"""  # noqa: S608
+class _Column(msgspec.Struct, frozen=True):
+    """One column of a piece: its expression and the columns of the rollup that it reads."""
 
-_EDGES: Final = f"""
-    SELECT minute_ms AS at_ms, CAST({MINUTE_MS} AS BIGINT) AS bucket_ms, * EXCLUDE (minute_ms) FROM gpu_minute
-    WHERE minute_ms >= $from_minute AND minute_ms < $from_hour OR minute_ms >= $to_hour AND minute_ms < $to_minute
-    """  # noqa: S608
+    sql: str
+    reads: tuple[str, ...] = ()
 
-# Time that nobody held has rows too, with no run: they belong to capacity.py. A GPU that only accounting counts has
-# gpu_key 0 and no row in gpu: it weighs as a whole one, and its model and node are not known.
-_PIECE: Final = """
-    SELECT h.at_ms, h.run_key, h.gpu_key, {weight} AS weight,
-        g.model AS model, n.name AS node, r.cluster AS cluster, r.user_name AS user, r.account AS account,
-        r."partition" AS "partition",
-        h.held_ms * weight AS held, h.active_ms * weight AS active, h.low_ms * weight AS low,
-        h.idle_held_ms * weight AS idle_held, h.idle_ms * weight AS idle_empty,
-        h.unknown_ms * weight AS unknown, h.unmeasurable_ms * weight AS unmeasurable, h.parked_ms * weight AS parked,
-        h.util_pct_sum * weight AS util_sum, h.util_pct_ms * weight AS util_ms,
-        h.sm_active_pct_sum * weight AS sm_sum, h.sm_active_pct_ms * weight AS sm_ms,
-        h.mem_used_mib_max / g.mem_total_mib AS mem_ratio,
-        h.power_w_sum AS power_sum, h.power_w_ms AS power_ms, g.power_limit_w AS power_limit_w,
-        coalesce(h.energy_j_sum * 10000, h.power_w_sum) AS energy,
-        h.energy_j_sum IS NULL AND h.power_w_sum IS NOT NULL AS energy_estimated
-    FROM ({rollup}) AS h
-    JOIN run r ON r.run_key = h.run_key
-    LEFT JOIN gpu g ON g.gpu_key = h.gpu_key
-    LEFT JOIN node n ON n.node_key = h.node_key
-    WHERE {where}"""
 
-_PICKED: Final = """
-    SELECT piece.* FROM ({piece}) AS piece SEMI JOIN (
-        SELECT run_key FROM ({piece}) GROUP BY run_key HAVING {having}) AS picked USING (run_key)"""
+def _weighed(column: str) -> _Column:
+    return _Column(f"h.{column} * weight", (column,))
+
+
+_COLUMNS: Final[dict[str, _Column]] = {
+    "at_ms": _Column("h.at_ms"),
+    "run_key": _Column("h.run_key"),
+    "gpu_key": _Column("h.gpu_key"),
+    "model": _Column("g.model"),
+    "node": _Column("n.name"),
+    "cluster": _Column("r.cluster"),
+    "user": _Column("r.user_name"),
+    "account": _Column("r.account"),
+    "partition": _Column('r."partition"'),
+    "weight": _Column(WEIGHT),
+    "held": _weighed("held_ms"),
+    "active": _weighed("active_ms"),
+    "low": _weighed("low_ms"),
+    "idle_held": _weighed("idle_held_ms"),
+    "idle_empty": _weighed("idle_ms"),
+    "unknown": _weighed("unknown_ms"),
+    "unmeasurable": _weighed("unmeasurable_ms"),
+    "parked": _weighed("parked_ms"),
+    "util_sum": _weighed("util_pct_sum"),
+    "util_ms": _weighed("util_pct_ms"),
+    "sm_sum": _weighed("sm_active_pct_sum"),
+    "sm_ms": _weighed("sm_active_pct_ms"),
+    "mem_ratio": _Column("h.mem_used_mib_max / g.mem_total_mib", ("mem_used_mib_max",)),
+    "power_sum": _Column("h.power_w_sum", ("power_w_sum",)),
+    "power_ms": _Column("h.power_w_ms", ("power_w_ms",)),
+    "power_limit_w": _Column("g.power_limit_w"),
+    "energy": _Column("coalesce(h.energy_j_sum * 10000, h.power_w_sum)", ("energy_j_sum", "power_w_sum")),
+    "energy_estimated": _Column(
+        "h.energy_j_sum IS NULL AND h.power_w_sum IS NOT NULL", ("energy_j_sum", "power_w_sum")
+    ),
+}
+
+FIGURE_COLUMNS: Final = (
+    *("run_key", "gpu_key", "user", "held", "active", "low", "idle_held", "idle_empty", "unknown", "unmeasurable"),
+    *("parked", "util_sum", "util_ms", "energy", "energy_estimated"),
+)
 
 FIGURES: Final = """
     CAST(coalesce(sum(held), 0) AS BIGINT) AS held, CAST(coalesce(sum(active), 0) AS BIGINT) AS active,
@@ -68,7 +89,21 @@ FIGURES: Final = """
     CAST(sum(energy) AS HUGEINT) AS energy, coalesce(bool_or(energy_estimated), FALSE) AS energy_estimated,
     count(DISTINCT run_key) AS runs, count(DISTINCT "user") AS users,
     count(DISTINCT gpu_key) FILTER (gpu_key <> 0) AS gpus"""
-"""Columns of :class:`analytics.queries.figures.Sums` over pieces."""
+"""Columns of :class:`analytics.queries.figures.Sums` over pieces with FIGURE_COLUMNS."""
+
+# Time that nobody held has rows too, with no run: they belong to capacity.py.
+_PIECE: Final = """
+    SELECT {columns} FROM ({rollup}) AS h{joins} WHERE h.run_key IS NOT NULL AND {where}"""
+
+_JOINS: Final = {
+    "r": " JOIN run r ON r.run_key = h.run_key",
+    "g": " LEFT JOIN gpu g ON g.gpu_key = h.gpu_key",
+    "n": " LEFT JOIN node n ON n.node_key = h.node_key",
+}
+
+_PICKED: Final = """
+    SELECT piece.* FROM ({piece}) AS piece SEMI JOIN (
+        SELECT run_key FROM ({piece}) GROUP BY run_key HAVING {having}) AS picked USING (run_key)"""
 
 _SIZES: Final = {
     "min_gpu_h": f"sum(held) >= $min_gpu_h * {UNITS_PER_GPU_H}",
@@ -91,47 +126,36 @@ def of_size(where: Filter) -> Condition:
     return condition
 
 
-def rollup(window: Window, *, minutes: bool = False) -> Condition:
-    """Returns a SELECT of the rollup rows of a window with their start ``at_ms`` and length ``bucket_ms``.
-
-    Full hours come from the hour rollup. Where an end lies between full hours (zones at half hours, the period before
-    one that is not over yet) the minute rollup completes it. An end between minutes is the moment that the data reaches
-    to, so the hour it lies in holds nothing beyond it.
-    """
-    if minutes:
-        return Condition(_MINUTES, {"from_minute": floor(window.start_ms, MINUTE_MS), "to_minute": window.end_ms})
-    starts, ends = window.start_ms % HOUR_MS == 0, window.end_ms % HOUR_MS == 0 or window.end_ms % MINUTE_MS != 0
-    hours: Params = {
-        "from_hour": -floor(-window.start_ms, HOUR_MS),
-        "to_hour": window.end_ms if ends else floor(window.end_ms, HOUR_MS),
-    }
-    if starts and ends:
-        return Condition(_HOURS, hours)
-    edges: Params = {"from_minute": floor(window.start_ms, MINUTE_MS), "to_minute": window.end_ms}
-    return Condition(f"{_HOURS} UNION ALL {_EDGES}", hours | edges)
-
-
-def floor(value_ms: int, step_ms: int) -> int:
-    """Returns the last full step at or before a moment."""
-    return value_ms // step_ms * step_ms
-
-
 def pieces(
-    viewer: Viewer, window: Window, where: Filter, *, minutes: bool = False, also: Condition = ALWAYS
+    viewer: Viewer,
+    window: Window,
+    where: Filter,
+    columns: Iterable[str],
+    *,
+    minutes: bool = False,
+    also: Condition = ALWAYS,
 ) -> Condition:
     """Returns a SELECT of pieces, one per run, GPU and hour (or minute), and its parameters.
 
-    ``also`` is a further condition on the rollup's row ``h`` or the run ``r``.
-
-    Its columns at_ms, run_key, gpu_key, weight, model, node, cluster, user, account and partition say whose; held,
-    active, low, idle_held, idle_empty, unknown, unmeasurable and parked are weight x ms, and held is the sum of the
-    five states. util_sum and sm_sum are 0.1 % x weight x ms; power_sum is 0.1 W x ms, energy 0.1 mJ.
+    ``also`` is a further condition on the rollup's row ``h`` or the run ``r``. Of the columns, at_ms, run_key, gpu_key,
+    weight, model, node, cluster, user, account and partition say whose; held, active, low, idle_held, idle_empty,
+    unknown, unmeasurable and parked are weight x ms, and held is the sum of the five states; util_sum and sm_sum are
+    0.1 % x weight x ms; power_sum is 0.1 W x ms, energy 0.1 mJ.
     """
     wanted = visible(viewer) & of_runs(where) & of_places(where) & also
-    rows = rollup(window, minutes=minutes)
-    params = rows.params | wanted.params
-    piece = fill(_PIECE, rollup=rows.sql, weight=WEIGHT, where=wanted.sql)
     size = of_size(where)
+    names = dict.fromkeys(columns)
+    if size is not ALWAYS:
+        names |= dict.fromkeys(("run_key", "held", "util_sum", "util_ms"))
+    chosen = {name: _COLUMNS[name] for name in names}
+    if any(" * weight" in column.sql for column in chosen.values()):
+        chosen = {"weight": _COLUMNS["weight"]} | chosen
+    rows = rollup(window, dict.fromkeys(read for column in chosen.values() for read in column.reads), minutes=minutes)
+    text = ", ".join(f'{column.sql} AS "{name}"' for name, column in chosen.items())
+    needed = f"{text} {wanted.sql}"
+    joins = "".join(join for alias, join in _JOINS.items() if re.search(rf"\b{alias}\.", needed))
+    piece = fill(_PIECE, columns=text, rollup=rows.sql, joins=joins, where=wanted.sql)
+    params = rows.params | wanted.params
     if size is ALWAYS:
         return Condition(piece, params)
     return Condition(fill(_PICKED, piece=piece, having=size.sql), params | size.params)

@@ -6,6 +6,11 @@ from analytics.model import Filter, Viewer, Window
 from analytics.queries.pieces import pieces
 from analytics.queries.scope import ALWAYS, Condition, fill
 
+_COLUMNS: Final = (
+    *("run_key", "gpu_key", "model", "held", "active", "low", "idle_held", "idle_empty", "unknown", "unmeasurable"),
+    *("util_sum", "util_ms", "sm_sum", "sm_ms", "mem_ratio", "power_sum", "power_ms", "power_limit_w"),
+)
+
 # A mean of ratios would weigh a short hour like a full one: power and its limit are summed over the same time.
 _PER_RUN: Final = """
     SELECT run_key, CAST(sum(held) AS BIGINT) AS held, CAST(sum(active) AS BIGINT) AS active,
@@ -26,5 +31,5 @@ def per_run(viewer: Viewer, window: Window, where: Filter, also: Condition = ALW
     held, active, low, idle, unknown and unmeasurable are weight x ms; util_mean_pct, sm_mean_pct (0-100), mem_max_ratio
     and power_mean_ratio (0-1) are NULL where nothing was read. model is the first by name where a run holds several.
     """
-    piece = pieces(viewer, window, where, also=also)
+    piece = pieces(viewer, window, where, _COLUMNS, also=also)
     return Condition(fill(_PER_RUN, piece=piece.sql), piece.params)

@@ -7,7 +7,7 @@ import msgspec
 
 from analytics.model import MINUTE_MS, Viewer
 from analytics.queries.lanes import Hold, holds, raw_rows
-from analytics.queries.pieces import floor
+from analytics.queries.rollup import floor
 from analytics.queries.scope import fill
 from store.catalog import BY_NAME, Kind, Metric
 from store.database import Cursor

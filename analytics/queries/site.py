@@ -46,6 +46,8 @@ _SITE: Final = """
         min(first_ms) AS data_from_ms, max(last_ms) AS data_to_ms, max(interval_ms) AS interval_ms
     FROM node WHERE node_key <> 0"""
 
+_COLUMNS: Final = ("run_key", "cluster", "user", "account", "partition", "model", "node")
+
 _CHOICES: Final = """
     WITH piece AS MATERIALIZED (
         SELECT DISTINCT cluster, "user", account, "partition", model, node, run_key FROM ({piece}))
@@ -76,6 +78,6 @@ def kind(cur: Cursor) -> Kind:
 
 def choices(cur: Cursor, viewer: Viewer, window: Window) -> Choices:
     """Returns the values that occur in the window; what is not known is no choice."""
-    piece = pieces(viewer, window, Filter())
+    piece = pieces(viewer, window, Filter(), _COLUMNS)
     lists = cur.tuples(fill(_CHOICES, piece=piece.sql), piece.params)[0]
     return Choices(*([value for value in values or () if value] for values in lists))

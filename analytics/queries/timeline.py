@@ -9,7 +9,8 @@ from analytics.model import HOUR_MS, MINUTE_MS, Filter, Viewer, Window
 from analytics.queries.capacity import Capacity, capacity
 from analytics.queries.days import days
 from analytics.queries.figures import gpu_h
-from analytics.queries.pieces import floor, pieces
+from analytics.queries.pieces import pieces
+from analytics.queries.rollup import floor
 from analytics.queries.scope import fill, is_whole
 from analytics.queries.site import data_to
 from store.database import Cursor
@@ -54,6 +55,8 @@ class _At(msgspec.Struct, frozen=True):
     unknown: int
 
 
+_COLUMNS: Final = ("at_ms", "active", "low", "idle_held", "idle_empty", "unknown")
+
 _OVER_TIME: Final = """
     SELECT at_ms, CAST(sum(active) AS BIGINT) AS active, CAST(sum(low) AS BIGINT) AS low,
         CAST(sum(idle_held) AS BIGINT) AS idle_held, CAST(sum(idle_empty) AS BIGINT) AS idle_empty,
@@ -65,7 +68,7 @@ def over_time(cur: Cursor, viewer: Viewer, window: Window, where: Filter, max_po
     """Returns the hours of the window by state in equal buckets of whole hours, or minutes for windows up to 6 h."""
     minutes = window.end_ms - window.start_ms <= MINUTES_UP_TO
     bucket_ms, starts = _buckets(window, max_points, minutes=minutes)
-    piece = pieces(viewer, window, where, minutes=minutes)
+    piece = pieces(viewer, window, where, _COLUMNS, minutes=minutes)
     sums = [[0] * 5 for _ in starts]
     for row in cur.rows(fill(_OVER_TIME, piece=piece.sql), piece.params, _At):
         bucket = sums[max(0, bisect_right(starts, row.at_ms) - 1)]

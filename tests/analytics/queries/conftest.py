@@ -1,3 +1,3 @@
-from tests.factories.fixtures import cur, ledger
+from tests.factories.fixtures import cur, database, ledger
 
-__all__ = ["cur", "ledger"]
+__all__ = ["cur", "database", "ledger"]

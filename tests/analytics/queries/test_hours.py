@@ -10,7 +10,7 @@ from analytics.queries import hours as hours_queries
 from analytics.queries.figures import Sums
 from analytics.queries.hours import Hours, breakdown, hours
 from analytics.queries.jobs import jobs
-from analytics.queries.pieces import FIGURES, UNITS_PER_GPU_H, pieces
+from analytics.queries.pieces import FIGURE_COLUMNS, FIGURES, UNITS_PER_GPU_H, pieces
 from analytics.queries.scope import fill
 from store.database import Cursor
 from tests.factories.ledger import DAY, HOUR, T0, Ledger
@@ -21,7 +21,7 @@ EVERYTHING = Filter()
 
 
 def sums(cur: Cursor, window: Window = WEEK, where: Filter = EVERYTHING, viewer: Viewer = ADMIN) -> Sums:
-    piece = pieces(viewer, window, where)
+    piece = pieces(viewer, window, where, FIGURE_COLUMNS)
     return cur.rows(fill("SELECT {figures} FROM ({piece})", figures=FIGURES, piece=piece.sql), piece.params, Sums)[0]
 
 
