@@ -1,0 +1,55 @@
+"""From bytes to segments that can be stored, and to refusals of those that cannot."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from store.columns import Rows
+from store.quarantine import Refusal
+from store.segment import Segment, SegmentError, decode
+
+# munge refuses credentials more than five minutes off, so a node further ahead runs no jobs; and "as of" is the newest
+# row of any node, so one clock in the future would hold every running job until then.
+MAX_AHEAD_MS: Final = 600_000
+# Before the clock was set (no battery, no NTP yet), machines start in 1970 or at the turn of the century.
+CLOCK_UNSET_MS: Final = 1_000_000_000_000
+
+
+class Parsed:
+    """A segment that can be stored."""
+
+    def __init__(self, segment: Segment, rows: Rows) -> None:
+        self.segment = segment
+        self.rows = rows
+        self.held = rows.held_devices()
+        self.last_ms = max(segment.last_ms, int(rows.ts_ms.max())) if rows.count else segment.last_ms
+
+
+def parse(
+    batch: Sequence[tuple[str, bytes]], received_ms: int, *, synthetic: bool
+) -> tuple[list[Parsed], list[Refusal]]:
+    """Returns the segments of a batch of (name, bytes) that can be stored, and the rest with its reasons."""
+    parsed: list[Parsed] = []
+    refused: list[Refusal] = []
+    for name, data in batch:
+        try:
+            segment = decode(data)
+            item = Parsed(segment, Rows(segment))
+            _refuse_foreign(item, received_ms, synthetic=synthetic)
+        except SegmentError as error:
+            refused.append(Refusal(name, data, str(error)))
+        else:
+            parsed.append(item)
+    return parsed, refused
+
+
+def _refuse_foreign(item: Parsed, received_ms: int, *, synthetic: bool) -> None:
+    segment = item.segment
+    if segment.synthetic != synthetic:
+        kind, other = ("synthetic", "real") if segment.synthetic else ("real", "synthetic")
+        raise SegmentError(f"segment refused: it holds {kind} data and this store holds {other} data")
+    if item.last_ms > received_ms + MAX_AHEAD_MS:
+        minutes = (item.last_ms - received_ms) // 60_000
+        raise SegmentError(f"segment refused: the clock of {segment.node} is {minutes} minutes ahead; set it by NTP")
+    first_ms = min(segment.first_ms, int(item.rows.ts_ms.min())) if item.rows.count else segment.first_ms
+    if first_ms < CLOCK_UNSET_MS:
+        raise SegmentError(f"segment refused: the clock of {segment.node} was not set when it was written")
