@@ -16,9 +16,9 @@ class Prints:
     def __init__(self, db: Database) -> None:
         self.db = db
 
-    def make(self, scene: Scene, settings: FootprintSettings | None = None) -> int:
+    def make(self, scene: Scene, settings: FootprintSettings | None = None, *, rolled_up: bool = False) -> int:
         """Stores a scene and renews what it touched."""
-        scene.play(self.db)
+        scene.play(self.db, rolled_up=rolled_up)
         return self.renew(settings)
 
     def renew(self, settings: FootprintSettings | None = None) -> int:

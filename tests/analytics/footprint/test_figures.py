@@ -24,7 +24,7 @@ def test_agrees_with_the_hour_rollup_to_the_millisecond(scene: Scene, prints: An
     scene.run([busy(30), idle(95)], [idle(125, held=True)], start_ms=T0 + 17 * MINUTE + 123)
     scene.run([gap(10), busy(30, 3), blind(9), idle(60)], nodes=1, start_ms=T0 + 5_001)
     scene.run([busy(90)], running=True)
-    prints.make(scene)
+    prints.make(scene, rolled_up=True)
     columns = ("held_ms", "covered_ms", "active_ms", "low_ms", "idle_held_ms", "idle_ms", "unknown_ms")
     sums = ", ".join(f"sum({column})::BIGINT" for column in columns)
     with prints.db.cursor() as cur:

@@ -54,7 +54,7 @@ def test_each_story_has_its_finding(bench: Bench, scene: Scene) -> None:
         "idle_now": scene.run([busy(20), idle(100)], running=True),
         None: scene.run([busy(120)], [busy(120)]),
     }
-    scene.play(bench.db)
+    scene.play(bench.db, rolled_up=False)
     assert bench.analyse() == len(stories)
     rows = bench.rows("SELECT rule, job_id_raw FROM finding JOIN run USING (run_key)")
     assert {(row["rule"], row["job_id_raw"]) for row in rows} == {(rule, job) for rule, job in stories.items() if rule}
@@ -69,7 +69,7 @@ def test_healthy_look_alikes_stay_clean(bench: Bench, scene: Scene) -> None:
     scene.run([busy(30), idle(60)], [idle(30), busy(60)])  # stages that take turns
     scene.run([idle(14)])  # a quick try
     scene.run(*[[busy(120, 35)]] * 4)  # balanced over four
-    scene.play(bench.db)
+    scene.play(bench.db, rolled_up=False)
     bench.analyse()
     assert bench.findings() == []
     assert bench.rows("SELECT * FROM unjudged") == []
@@ -81,7 +81,7 @@ def test_missing_data_accuses_nobody(bench: Bench, scene: Scene) -> None:
     scene.run([idle(40), gap(10), idle(70)])  # nobody saw ten minutes of it
     scene.run([idle(120)], req_gpus=4, alloc_gpus=4)  # three nodes silent
     scene.run([idle(120)], req_gpus=None)
-    scene.play(bench.db)
+    scene.play(bench.db, rolled_up=False)
     bench.analyse()
     assert bench.findings() == []
     reasons = [row["reason"] for row in bench.rows("SELECT reason FROM unjudged ORDER BY run_key")]
@@ -91,7 +91,7 @@ def test_missing_data_accuses_nobody(bench: Bench, scene: Scene) -> None:
 def test_faults_during_the_run_bar_it(bench: Bench, scene: Scene) -> None:
     scene.run([idle(120)], events=[Event(ts_ms=T0 + HOUR, kind="gpu_lost", device=0)])
     scene.run([idle(120)], events=[Event(ts_ms=T0 + HOUR, kind="agent_started")])
-    scene.play(bench.db)
+    scene.play(bench.db, rolled_up=False)
     bench.analyse()
     assert [row["rule"] for row in bench.rows("SELECT rule FROM finding")] == ["gpu_never_used"]
     assert "lost" in bench.rows("SELECT reason FROM unjudged")[0]["reason"]
@@ -100,14 +100,14 @@ def test_faults_during_the_run_bar_it(bench: Bench, scene: Scene) -> None:
 def test_what_cannot_be_measured_is_named(bench: Bench, scene: Scene) -> None:
     never = NullReason(device=0, metric="util_pct", reason="not_supported", from_ms=T0, to_ms=T0 + 2 * HOUR)
     scene.run([blind(120)], nulls=[never])
-    scene.play(bench.db)
+    scene.play(bench.db, rolled_up=False)
     bench.analyse()
     assert bench.rows("SELECT reason FROM unjudged")[0]["reason"] == "utilization cannot be measured on its GPUs"
 
 
 def test_idle_now_opens_stays_and_closes_with_the_run(bench: Bench, scene: Scene) -> None:
     scene.run([busy(20), idle(100)], running=True)
-    scene.play(bench.db)
+    scene.play(bench.db, rolled_up=False)
     bench.analyse()
     assert bench.findings() == [("idle_now", True, 100)]
     first = bench.rows("SELECT finding_id, found_ms FROM finding")
@@ -120,13 +120,13 @@ def test_idle_now_opens_stays_and_closes_with_the_run(bench: Bench, scene: Scene
 
 def test_idle_now_closes_when_work_begins_again(bench: Bench, scene: Scene) -> None:
     job = scene.run([busy(20), idle(100)], running=True)
-    scene.play(bench.db)
+    scene.play(bench.db, rolled_up=False)
     bench.analyse()
     more = Scene()
     more.job = int(job) - 1
     more.run([busy(5)], start_ms=T0 + 120 * MINUTE, running=True, accounting=False)
     _same_run(more)
-    more.play(bench.db)
+    more.play(bench.db, rolled_up=False)
     bench.analyse()
     assert bench.findings() == [("idle_now", False, 100)]
     sentence = "The GPU has been idle for the last 1 h 40 min. That is over."
@@ -138,7 +138,7 @@ def test_idle_now_closes_when_work_begins_again(bench: Bench, scene: Scene) -> N
 def test_idle_now_closes_when_rows_stop(bench: Bench, scene: Scene) -> None:
     """Data at rest says nothing of now."""
     scene.run([busy(20), idle(100)], running=True)
-    scene.play(bench.db)
+    scene.play(bench.db, rolled_up=False)
     bench.analyse()
     bench.analyse(now_ms=T0 + 120 * MINUTE + 10 * MINUTE)
     assert bench.findings() == [("idle_now", False, 100)]
@@ -146,7 +146,7 @@ def test_idle_now_closes_when_rows_stop(bench: Bench, scene: Scene) -> None:
 
 def test_old_data_is_never_idle_now(bench: Bench, scene: Scene) -> None:
     scene.run([busy(20), idle(100)], running=True)
-    scene.play(bench.db)
+    scene.play(bench.db, rolled_up=False)
     bench.analyse(now_ms=T0 + 30 * 24 * HOUR)
     assert bench.findings() == []
 
@@ -155,12 +155,12 @@ def test_later_data_takes_a_finding_back(bench: Bench, scene: Scene) -> None:
     """Two GPUs were reported by one node first; the other node's rows arrive later and show the work."""
     scene.run([idle(120)], [busy(120)], nodes=2)
     late = scene.segments.pop(1)
-    scene.play(bench.db)
+    scene.play(bench.db, rolled_up=False)
     bench.analyse()
     assert bench.findings() == []
     assert len(bench.rows("SELECT * FROM unjudged")) == 1
     scene.segments = [late]
-    scene.play(bench.db)
+    scene.play(bench.db, rolled_up=False)
     bench.analyse()
     assert bench.findings() == [("gpus_unused", True, 120)]
     assert bench.rows("SELECT * FROM unjudged") == []
@@ -168,7 +168,7 @@ def test_later_data_takes_a_finding_back(bench: Bench, scene: Scene) -> None:
 
 def test_a_judged_run_is_not_judged_again(bench: Bench, scene: Scene) -> None:
     scene.run([idle(120)])
-    scene.play(bench.db)
+    scene.play(bench.db, rolled_up=False)
     assert bench.analyse() == 1
     assert bench.analyse() == 0
 
@@ -177,7 +177,7 @@ def test_sessions_without_slurm(bench: Bench) -> None:
     scene = Scene(slurm=False)
     scene.run([idle(120, held=True)])
     scene.run([busy(60), idle(60, held=True)])
-    scene.play(bench.db)
+    scene.play(bench.db, rolled_up=False)
     bench.analyse()
     assert bench.findings() == [("gpu_never_used", True, 120), ("idle_tail", True, 60)]
     fixes = "".join(row["fix"] for row in bench.rows("SELECT fix FROM finding"))

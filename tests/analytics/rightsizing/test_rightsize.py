@@ -30,7 +30,7 @@ class Bench:
 
     def made(self, settings: RightsizingSettings = SETTINGS) -> dict[str, dict[str, Any]]:
         if self.scene.segments:
-            self.scene.play(self.db)
+            self.scene.play(self.db, rolled_up=False)
         footprints(self.db, 0, AnalyticsSettings().footprint)
         rightsize(self.db, T0 + self.days * DAY, settings)
         with self.db.cursor() as cur:
