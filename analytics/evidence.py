@@ -33,6 +33,15 @@ class GpuEvidence(msgspec.Struct, frozen=True, kw_only=True):
         """Idle time, memory held or not."""
         return self.idle_held_ms + self.idle_ms
 
+    def idle_on(self, idle_ms: int) -> Self:
+        """Returns the GPU after this much more idle time; whether memory is held meanwhile is not asked."""
+        return msgspec.structs.replace(
+            self,
+            held_ms=self.held_ms + idle_ms,
+            covered_ms=self.covered_ms + idle_ms,
+            idle_ms=self.idle_ms + idle_ms,
+        )
+
 
 class RunEvidence(msgspec.Struct, frozen=True, kw_only=True):
     """One run: what accounting says of it and its footprint. ``end_ms`` is the data's end while it runs."""
@@ -100,6 +109,21 @@ class RunEvidence(msgspec.Struct, frozen=True, kw_only=True):
     def with_gpus(self, each: tuple[GpuEvidence, ...], faults: tuple[str, ...]) -> Self:
         """Returns the run with its GPUs and with what went wrong on their nodes meanwhile."""
         return msgspec.structs.replace(self, each=each, faults=faults)
+
+    def idle_on(self, idle_ms: int) -> Self:
+        """Returns the run as it is when it has gone on being idle for this long since its footprint."""
+        if not idle_ms or self.recent_idle_ms is None or self.last_row_ms is None:
+            return self
+        added = idle_ms * len(self.each)
+        return msgspec.structs.replace(
+            self,
+            end_ms=self.end_ms + idle_ms,
+            last_row_ms=self.last_row_ms + idle_ms,
+            recent_idle_ms=self.recent_idle_ms + idle_ms,
+            held_ms=self.held_ms + added,
+            covered_ms=self.covered_ms + added,
+            each=tuple(gpu.idle_on(idle_ms) for gpu in self.each),
+        )
 
 
 class Part(StrEnum):

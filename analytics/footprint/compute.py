@@ -17,8 +17,8 @@ from store.database import Cursor, Database
 from store.settings import StateSettings
 
 # A run that is over is due at once. One that lasts is due when it has grown by a tenth or by an hour, whichever comes
-# first: figures of a young run are minutes old, and those of a long one cost little. It is due every time while a
-# finding on it is open: whoever works again is to be taken off the list of the idle at once.
+# first: figures of a young run are minutes old, and those of a long one cost little. One that is called idle right now
+# is due as soon as it works again: it is to be taken off that list at once.
 _DUE: Final = """
 SELECT dirty_run.run_key, gen, coalesce(counted.rows, 0) AS rows
 FROM dirty_run JOIN run USING (run_key)
@@ -28,7 +28,9 @@ LEFT JOIN (SELECT run_key, count(*) AS rows FROM samples WHERE run_key IN (SELEC
 WHERE run.end_ms IS NOT NULL OR footprint_run.run_key IS NULL
    OR $data_to_ms - footprint_run.end_ms
       >= least($refresh_ms, greatest($refresh_least_ms, $ratio * (footprint_run.end_ms - footprint_run.start_ms)))
-   OR run_key IN (SELECT finding.run_key FROM finding WHERE closed_ms IS NULL)
+   OR EXISTS (SELECT 1 FROM finding JOIN gpu_minute ON gpu_minute.run_key = finding.run_key
+              WHERE finding.run_key = dirty_run.run_key AND rule = 'idle_now' AND closed_ms IS NULL
+              AND minute_ms > footprint_run.last_row_ms - $minute_ms AND gpu_minute.active_ms + gpu_minute.low_ms > 0)
 ORDER BY run_key"""
 
 # A run that nobody saw end does not hold what the next one holds; shared GPUs have several holders by intent. The
@@ -83,6 +85,7 @@ def footprints(db: Database, now_ms: int, settings: FootprintSettings, states: S
             "data_to_ms": data_to_ms,
             "refresh_ms": round(settings.refresh_s * 1000),
             "refresh_least_ms": MINUTE_MS,
+            "minute_ms": MINUTE_MS,
             "ratio": settings.refresh_ratio,
         }
         due = cur.rows(_DUE, asked, _Due)

@@ -4,11 +4,13 @@ from collections import defaultdict
 from typing import Final
 
 from analytics.evidence import GpuEvidence, RunEvidence
+from analytics.model import MINUTE_MS
 from store.database import Cursor
 
-# A finding that is open on a run that lasts is looked at every time: rows that no longer come close it too.
+# A run that lasts is looked at every time while a finding on it is open, since rows that no longer come close it too,
+# and while it is idle, since only time has to pass for it to be called so.
 _WHICH: Final = """
-SELECT run_key FROM footprint_run WHERE NOT judged
+SELECT run_key FROM footprint_run WHERE NOT judged OR (NOT finished AND recent_idle_ms > 0)
 UNION
 SELECT finding.run_key FROM finding JOIN footprint_run USING (run_key) WHERE closed_ms IS NULL AND NOT finished
 ORDER BY run_key LIMIT $most"""
@@ -43,6 +45,23 @@ WHERE run_key IN (SELECT unnest($run_keys)) AND event.kind IN (SELECT unnest($ki
 ORDER BY ALL"""
 
 
+# A lasting run's footprint is renewed now and then; the minutes since then say whether it is idle still. They count
+# where every GPU was read all along, but for the minute that is no gap, and did nothing.
+_IDLE_SINCE: Final = """
+WITH lasting AS (
+    SELECT run_key, last_row_ms, gpus FROM footprint_run
+    WHERE NOT finished AND recent_idle_ms >= $minute_ms AND run_key IN (SELECT unnest($run_keys))),
+since AS (
+    SELECT run_key, gpu_key, any_value(last_row_ms) AS from_ms, any_value(gpus) AS gpus,
+           least(max(minute_ms) + $minute_ms, any_value(node.last_ms)) AS to_ms,
+           sum(gpu_minute.covered_ms)::BIGINT AS covered_ms, sum(active_ms + low_ms)::BIGINT AS busy_ms
+    FROM gpu_minute JOIN lasting USING (run_key) JOIN node USING (node_key)
+    WHERE minute_ms > last_row_ms - $minute_ms AND gpu_minute.covered_ms > 0 GROUP BY run_key, gpu_key)
+SELECT run_key, min(to_ms) - any_value(from_ms) AS idle_ms FROM since GROUP BY run_key
+HAVING sum(busy_ms) = 0 AND count(*) = any_value(gpus) AND bool_and(covered_ms >= to_ms - from_ms - $minute_ms)
+   AND min(to_ms) > any_value(from_ms)"""
+
+
 def runs_to_judge(cur: Cursor, most: int) -> list[int]:
     """Returns the keys of up to ``most`` runs that are due."""
     return [key for (key,) in cur.tuples(_WHICH, {"most": most})]
@@ -56,8 +75,12 @@ def evidence(cur: Cursor, run_keys: list[int], fault_kinds: tuple[str, ...]) -> 
     faults: defaultdict[int, list[str]] = defaultdict(list)
     for run_key, kind in cur.tuples(_FAULTS, {"run_keys": run_keys, "kinds": list(fault_kinds)}):
         faults[run_key].append(kind)
+    idle_since: dict[int, int] = dict(cur.tuples(_IDLE_SINCE, {"run_keys": run_keys, "minute_ms": MINUTE_MS}))
     found = cur.rows(_RUNS, {"run_keys": run_keys}, RunEvidence)
-    return [run.with_gpus(tuple(each[run.run_key]), tuple(faults[run.run_key])) for run in found]
+    return [
+        run.with_gpus(tuple(each[run.run_key]), tuple(faults[run.run_key])).idle_on(idle_since.get(run.run_key, 0))
+        for run in found
+    ]
 
 
 def open_rules(cur: Cursor, run_keys: list[int]) -> dict[int, set[str]]:

@@ -42,6 +42,8 @@ def idle_now(run: RunEvidence, params: IdleNow, context: Context) -> Outcome:
             "gpus": run.gpus,
             "run_ms": run.length_ms,
             "last_row_ms": run.last_row_ms,
+            "age_ms": context.now_ms - run.last_row_ms,
+            "interval_ms": run.interval_ms,
             "level": 2 if run.recent_idle_ms >= params.again_s * 1000 else 1,
         },
         claim=Claim(tuple(gpu.gpu_key for gpu in run.each), (Part.TAIL,)),

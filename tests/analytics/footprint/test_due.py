@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from analytics.judge import judge
-from analytics.settings import AnalyticsSettings, FootprintSettings
+from analytics.settings import FootprintSettings
 from tests.factories.ledger import MINUTE, T0
 from tests.factories.scenes import Scene, busy, idle
 
@@ -46,14 +45,6 @@ def test_a_lasting_run_is_renewed_when_it_has_grown(scene: Scene, prints: Any, l
     later(prints, 0.5)
     assert prints.renew() == 1
     assert prints.run(job)["end_ms"] == T0 + (length + growth) * MINUTE
-
-
-def test_a_run_with_an_open_finding_is_renewed_every_time(scene: Scene, prints: Any) -> None:
-    scene.run([busy(10), idle(110)], running=True)
-    prints.make(scene)
-    judge(prints.db, T0 + 120 * MINUTE, AnalyticsSettings())
-    later(prints, 1)
-    assert prints.renew() == 1
 
 
 def test_many_runs_are_worked_through_in_groups(scene: Scene, prints: Any) -> None:

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from analytics.evidence import RunEvidence
@@ -188,6 +189,4 @@ def test_needs_can_be_raised() -> None:
 
 
 def _overrides(*given: dict[str, Any]) -> tuple[Override, ...]:
-    import msgspec
-
     return msgspec.convert(given, tuple[Override, ...])

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from analytics.footprint import footprints
@@ -10,7 +11,7 @@ from analytics.settings import AnalyticsSettings
 from store.database import Database
 from store.segment import Event, NullReason
 from tests.factories.ledger import HOUR, MINUTE, T0
-from tests.factories.scenes import Scene, blind, busy, gap, idle
+from tests.factories.scenes import Phase, Scene, blind, busy, gap, idle
 
 SETTINGS = AnalyticsSettings()
 
@@ -119,20 +120,44 @@ def test_idle_now_opens_stays_and_closes_with_the_run(bench: Bench, scene: Scene
 
 
 def test_idle_now_closes_when_work_begins_again(bench: Bench, scene: Scene) -> None:
-    job = scene.run([busy(20), idle(100)], running=True)
-    scene.play(bench.db, rolled_up=False)
+    """The run is long, so that its footprint would not be due for another hour."""
+    job = scene.run([busy(500), idle(100)], running=True)
+    scene.play(bench.db)
     bench.analyse()
-    more = Scene()
-    more.job = int(job) - 1
-    more.run([busy(5)], start_ms=T0 + 120 * MINUTE, running=True, accounting=False)
-    _same_run(more)
-    more.play(bench.db, rolled_up=False)
+    _goes_on(bench, job, 600, busy(2))
     bench.analyse()
     assert bench.findings() == [("idle_now", False, 100)]
     sentence = "The GPU has been idle for the last 1 h 40 min. That is over."
     assert bench.rows("SELECT sentence FROM finding")[0]["sentence"] == sentence
     bench.analyse()
     assert bench.rows("SELECT sentence FROM finding")[0]["sentence"] == sentence
+
+
+def test_idle_now_is_found_on_time_between_two_footprints(bench: Bench, scene: Scene) -> None:
+    job = scene.run([busy(500), idle(50)], [busy(510), idle(40)], running=True)
+    scene.play(bench.db)
+    bench.analyse()
+    assert bench.findings() == []
+    _goes_on(bench, job, 550, idle(10), idle(10))
+    bench.analyse()
+    assert bench.findings() == []
+    _goes_on(bench, job, 560, idle(10), idle(10))
+    bench.analyse()
+    assert bench.rows("SELECT end_ms FROM footprint_run") == [{"end_ms": T0 + 550 * MINUTE}]
+    assert bench.findings() == [("idle_now", True, 120)]
+    found = bench.rows("SELECT * FROM finding")[0]
+    assert found["sentence"] == "All 2 GPUs have been idle for the last 1 h."
+    assert (found["start_ms"], found["end_ms"]) == (T0 + 510 * MINUTE, T0 + 570 * MINUTE)
+
+
+@pytest.mark.parametrize("second", [busy(20, 5), gap(20), blind(20)])
+def test_idle_must_go_on_for_every_gpu(bench: Bench, scene: Scene, second: Phase) -> None:
+    job = scene.run([busy(500), idle(50)], [busy(500), idle(50)], running=True)
+    scene.play(bench.db)
+    bench.analyse()
+    _goes_on(bench, job, 550, idle(20), second)
+    bench.analyse()
+    assert bench.findings() == []
 
 
 def test_idle_now_closes_when_rows_stop(bench: Bench, scene: Scene) -> None:
@@ -192,10 +217,12 @@ def _end(bench: Bench, end_ms: int) -> None:
         cur.execute("INSERT OR REPLACE INTO dirty_run SELECT run_key, 99 FROM run")
 
 
-def _same_run(scene: Scene) -> None:
-    """The same node's next segment: its hold began when the run did."""
-    import msgspec
-
-    (segment,) = scene.segments
+def _goes_on(bench: Bench, job: str, minutes: float, *phases: Phase) -> None:
+    """The same node's next segment: the run holds on, and its GPUs do this from ``minutes`` after its start."""
+    more = Scene()
+    more.job = int(job) - 1
+    more.run(*([phase] for phase in phases), start_ms=T0 + round(minutes * MINUTE), running=True, accounting=False)
+    (segment,) = more.segments
     holding = msgspec.structs.replace(segment.holdings[0], start_ms=T0)
-    scene.segments = [msgspec.structs.replace(segment, seq=2, holdings=(holding,))]
+    more.segments = [msgspec.structs.replace(segment, seq=round(minutes), holdings=(holding,))]
+    more.play(bench.db)
