@@ -18,14 +18,16 @@ class EventRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _OF_RUN: Final = """
-    SELECT e.ts_ms, n.name AS node, if(e.gpu_key IS NULL, NULL, n.name || ':' || coalesce(CAST(g.idx AS VARCHAR), '?')) AS gpu, e.kind, e.detail
+    SELECT e.ts_ms, n.name AS node, e.kind, e.detail,
+        if(e.gpu_key IS NULL, NULL, n.name || ':' || coalesce(CAST(g.idx AS VARCHAR), '?')) AS gpu
     FROM event e JOIN node n ON n.node_key = e.node_key LEFT JOIN gpu g ON g.gpu_key = e.gpu_key
     WHERE e.ts_ms >= $start AND e.ts_ms <= $end AND e.node_key IN (SELECT node_key FROM allocation WHERE run_key = $run)
         AND (e.gpu_key IS NULL OR e.gpu_key IN (SELECT gpu_key FROM allocation WHERE run_key = $run))
     ORDER BY e.ts_ms, e.kind LIMIT $limit"""
 
 _OF_NODE: Final = """
-    SELECT e.ts_ms, n.name AS node, if(e.gpu_key IS NULL, NULL, n.name || ':' || coalesce(CAST(g.idx AS VARCHAR), '?')) AS gpu, e.kind, e.detail
+    SELECT e.ts_ms, n.name AS node, e.kind, e.detail,
+        if(e.gpu_key IS NULL, NULL, n.name || ':' || coalesce(CAST(g.idx AS VARCHAR), '?')) AS gpu
     FROM event e JOIN node n ON n.node_key = e.node_key LEFT JOIN gpu g ON g.gpu_key = e.gpu_key
     WHERE n.name = $node ORDER BY e.ts_ms DESC, e.kind LIMIT $limit"""
 

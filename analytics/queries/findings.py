@@ -185,7 +185,7 @@ def findings(
         total=FindingTotals(
             count=count,
             gpu_h=sum(row[2] for row in by_rule) / HOUR_MS,
-            runs=len({run_key for row in by_rule for run_key in row[3]}),
+            runs=len({run_key for row in by_rule for run_key in row[3]} - {None}),
             by_rule=[
                 RuleTotal(rule=rule, title=rule_title(rule), count=number, gpu_h=gpu_ms / HOUR_MS)
                 for rule, number, gpu_ms, _ in by_rule
