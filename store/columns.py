@@ -44,11 +44,10 @@ class Rows:
             raise SegmentError("segment refused: it names a device or holding that it does not list")
         self.metrics = {metric.name: _metric(metric, table.columns, table.rows) for metric in METRICS}
 
-    def hours(self) -> set[int]:
-        """Returns the starts of the hours that the rows' spans touch, in ms."""
-        ends = np.unique((self.ts_ms - 1) // HOUR_MS)
-        starts = np.unique((self.ts_ms - self.span_ms) // HOUR_MS)
-        return {int(hour) * HOUR_MS for hour in (*ends, *starts)}
+    @property
+    def stretch(self) -> tuple[int, int]:
+        """Start and end of the time that the rows lie in, in ms; for segments with rows."""
+        return int((self.ts_ms - self.span_ms).min()), int(self.ts_ms.max())
 
     def held_devices(self) -> set[tuple[int, int]]:
         """Returns the (holding, device) pairs that rows name, positions in the segment's lists."""

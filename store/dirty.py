@@ -14,9 +14,22 @@ from store.database import Cursor
 from store.runbook import Change
 from store.schema import UNPLACED
 
+_STRETCHES: Final = pa.schema({"node_key": pa.int32(), "start_ms": pa.int64(), "end_ms": pa.int64()})
 _CHANGES: Final = pa.schema(
     {"node_key": pa.int32(), "gpu_key": pa.int32(), "start_ms": pa.int64(), "end_ms": pa.int64()}
 )
+
+# Cuts the rows of "stretch" at full hours and widens the marks by them.
+_MARK: Final = f"""
+    INSERT INTO dirty_hour
+    SELECT hour * {HOUR_MS}, node_key, currval('generations'), min(greatest(start_ms, hour * {HOUR_MS})),
+        max(least(end_ms, (hour + 1) * {HOUR_MS}))
+    FROM (
+        SELECT *, unnest(range(start_ms // {HOUR_MS}, (end_ms - 1) // {HOUR_MS} + 1)) AS hour
+        FROM stretch WHERE end_ms > start_ms)
+    GROUP BY hour, node_key
+    ON CONFLICT DO UPDATE SET gen = excluded.gen, from_ms = least(from_ms, excluded.from_ms),
+        to_ms = greatest(to_ms, excluded.to_ms)"""  # noqa: S608 - constants
 
 
 def as_of_ms(cursor: Cursor) -> int:
@@ -24,14 +37,10 @@ def as_of_ms(cursor: Cursor) -> int:
     return int(cursor.scalar("SELECT coalesce(max(last_ms), 0) FROM node"))
 
 
-def mark_hours(cursor: Cursor, hours: Iterable[tuple[int, int]]) -> None:
-    """Marks (hour_ms, node_key) pairs in which rows came in."""
-    marks = sorted(set(hours))
-    content = pa.table({"hour_ms": [hour for hour, _ in marks], "node_key": [node for _, node in marks]})
-    with cursor.table("batch_hour", content):
-        cursor.execute("""
-            INSERT INTO dirty_hour SELECT hour_ms, node_key, currval('generations') FROM batch_hour
-            ON CONFLICT DO UPDATE SET gen = excluded.gen""")
+def mark_rows(cursor: Cursor, stretches: Sequence[tuple[int, int, int]]) -> None:
+    """Marks (node_key, start_ms, end_ms) in which rows came in."""
+    with cursor.table("stretch", from_tuples(stretches, _STRETCHES)):
+        cursor.execute(_MARK)
 
 
 def mark_runs(cursor: Cursor, run_keys: Sequence[int]) -> None:
@@ -44,7 +53,7 @@ def mark_runs(cursor: Cursor, run_keys: Sequence[int]) -> None:
 
 
 def mark_changes(cursor: Cursor, changes: Iterable[Change], before_ms: int, after_ms: int) -> None:
-    """Marks the hours of held time that is not what it was.
+    """Marks held time that is not what it was.
 
     That is changed time itself, other runs' time on the same GPUs that a change cuts short or frees, and the time of
     open allocations by which data now reaches further (``before_ms`` to ``after_ms``).
@@ -69,10 +78,6 @@ def mark_changes(cursor: Cursor, changes: Iterable[Change], before_ms: int, afte
                 WHERE end_ms IS NULL AND db_index IS NOT NULL AND alloc_gpus > 0),
             stretch(node_key, start_ms, end_ms) AS (
                 SELECT node_key, start_ms, end_ms FROM changed UNION ALL FROM cut UNION ALL FROM open)
-            INSERT INTO dirty_hour
-            SELECT DISTINCT unnest(range(start_ms // {HOUR_MS}, (end_ms - 1) // {HOUR_MS} + 1)) * {HOUR_MS}, node_key,
-                currval('generations')
-            FROM stretch WHERE end_ms > start_ms
-            ON CONFLICT DO UPDATE SET gen = excluded.gen""",  # noqa: S608 - constants
+            {_MARK}""",  # noqa: S608 - constants
             {"before": before_ms, "after": after_ms},
         )

@@ -8,16 +8,10 @@ import pyarrow as pa
 
 from store import attendants, columns, dirty, quarantine, runtables
 from store.database import Cursor, Database
+from store.parsed import Parsed, parse
 from store.places import keep_gpus, keep_nodes
-from store.quarantine import Refusal
 from store.runbook import Entry, RunBook, final
-from store.segment import Holding, Segment, SegmentError, decode
-
-# munge refuses credentials more than five minutes off, so a node further ahead runs no jobs; and "as of" is the newest
-# row of any node, so one clock in the future would hold every running job until then.
-MAX_AHEAD_MS: Final = 600_000
-# Before the clock was set (no battery, no NTP yet), machines start in 1970 or at the turn of the century.
-CLOCK_UNSET_MS: Final = 1_000_000_000_000
+from store.segment import Holding
 
 _SEGMENT: Final = pa.schema(
     {
@@ -36,16 +30,6 @@ class IngestResult(msgspec.Struct, frozen=True, kw_only=True):
     quarantined: int = 0
 
 
-class _Parsed:
-    """A segment that can be stored."""
-
-    def __init__(self, segment: Segment, rows: columns.Rows) -> None:
-        self.segment = segment
-        self.rows = rows
-        self.held = rows.held_devices()
-        self.last_ms = max(segment.last_ms, int(rows.ts_ms.max())) if rows.count else segment.last_ms
-
-
 def ingest(database: Database, batch: Sequence[tuple[str, bytes]], received_ms: int) -> IngestResult:
     """Stores a batch of (name, bytes) as the inbox gives them; all of it or nothing.
 
@@ -55,7 +39,7 @@ def ingest(database: Database, batch: Sequence[tuple[str, bytes]], received_ms: 
     Raises:
         StoreError: nothing of the batch was stored.
     """
-    parsed, refused = _parse(batch, received_ms, synthetic=database.synthetic)
+    parsed, refused = parse(batch, received_ms, synthetic=database.synthetic)
     with database.cursor() as cursor, cursor.transaction():
         if refused:
             quarantine.keep(cursor, refused, received_ms)
@@ -70,38 +54,8 @@ def ingest(database: Database, batch: Sequence[tuple[str, bytes]], received_ms: 
     )
 
 
-def _parse(
-    batch: Sequence[tuple[str, bytes]], received_ms: int, *, synthetic: bool
-) -> tuple[list[_Parsed], list[Refusal]]:
-    parsed: list[_Parsed] = []
-    refused: list[Refusal] = []
-    for name, data in batch:
-        try:
-            segment = decode(data)
-            item = _Parsed(segment, columns.Rows(segment))
-            _refuse_foreign(item, received_ms, synthetic=synthetic)
-        except SegmentError as error:
-            refused.append(Refusal(name, data, str(error)))
-        else:
-            parsed.append(item)
-    return parsed, refused
-
-
-def _refuse_foreign(item: _Parsed, received_ms: int, *, synthetic: bool) -> None:
-    segment = item.segment
-    if segment.synthetic != synthetic:
-        kind, other = ("synthetic", "real") if segment.synthetic else ("real", "synthetic")
-        raise SegmentError(f"segment refused: it holds {kind} data and this store holds {other} data")
-    if item.last_ms > received_ms + MAX_AHEAD_MS:
-        minutes = (item.last_ms - received_ms) // 60_000
-        raise SegmentError(f"segment refused: the clock of {segment.node} is {minutes} minutes ahead; set it by NTP")
-    first_ms = min(segment.first_ms, int(item.rows.ts_ms.min())) if item.rows.count else segment.first_ms
-    if first_ms < CLOCK_UNSET_MS:
-        raise SegmentError(f"segment refused: the clock of {segment.node} was not set when it was written")
-
-
-def _not_stored(cursor: Cursor, parsed: Sequence[_Parsed]) -> list[_Parsed]:
-    by_name: dict[str, _Parsed] = {}
+def _not_stored(cursor: Cursor, parsed: Sequence[Parsed]) -> list[Parsed]:
+    by_name: dict[str, Parsed] = {}
     for item in parsed:
         by_name.setdefault(item.segment.name, item)
     stored = cursor.tuples("SELECT name FROM segment WHERE name IN (SELECT unnest($1::VARCHAR[]))", [list(by_name)])
@@ -110,9 +64,10 @@ def _not_stored(cursor: Cursor, parsed: Sequence[_Parsed]) -> list[_Parsed]:
     return list(by_name.values())
 
 
-def _store(cursor: Cursor, items: Sequence[_Parsed], received_ms: int) -> None:
+def _store(cursor: Cursor, items: Sequence[Parsed], received_ms: int) -> None:
     cursor.execute("SELECT nextval('generations')")
     before_ms = dirty.as_of_ms(cursor)
+    reached = dict(cursor.tuples("SELECT name, last_ms FROM node"))
     seen = [(item.segment, item.last_ms) for item in items]
     nodes, gpus = keep_nodes(cursor, seen, received_ms), keep_gpus(cursor, seen)
     places = [(nodes[item.segment.node], [gpus[device.uuid] for device in item.segment.devices]) for item in items]
@@ -126,9 +81,7 @@ def _store(cursor: Cursor, items: Sequence[_Parsed], received_ms: int) -> None:
     changed = runtables.write(cursor, book)
     _insert_rows(cursor, items, places, entries)
     _insert_names(cursor, items, nodes, received_ms)
-    dirty.mark_hours(
-        cursor, [(hour, node) for item, (node, _) in zip(items, places, strict=True) for hour in item.rows.hours()]
-    )
+    dirty.mark_rows(cursor, [(nodes[item.segment.node], *_touched(item, reached)) for item in items if item.rows.count])
     shown = {
         final(held[position]).run.run_key
         for item, held in zip(items, entries, strict=True)
@@ -139,13 +92,22 @@ def _store(cursor: Cursor, items: Sequence[_Parsed], received_ms: int) -> None:
     dirty.mark_changes(cursor, changes, before_ms, dirty.as_of_ms(cursor))
 
 
-def _book(cursor: Cursor, items: Sequence[_Parsed], nodes: dict[str, int]) -> RunBook:
+def _touched(item: Parsed, reached: dict[str, int]) -> tuple[int, int]:
+    """Returns the time whose rollups the rows change; ``reached`` says how far each node's data went before."""
+    start_ms, end_ms = item.rows.stretch
+    if start_ms < reached.get(item.segment.node, 0):
+        # A row that is there already may begin before the late ones and now covers less.
+        start_ms -= columns.MAX_SPAN_MS
+    return start_ms, end_ms
+
+
+def _book(cursor: Cursor, items: Sequence[Parsed], nodes: dict[str, int]) -> RunBook:
     held = {(h.kind, h.cluster, h.job_id) for item in items for h in item.segment.holdings}
     told = {("job", row.cluster, row.job_id_raw) for item in items for row in item.segment.accounting}
     return runtables.load(cursor, held.union(told, runtables.open_sessions(cursor, nodes.values())))
 
 
-def _observe(book: RunBook, items: Sequence[_Parsed], places: Sequence[tuple[int, list[int]]]) -> list[list[Entry]]:
+def _observe(book: RunBook, items: Sequence[Parsed], places: Sequence[tuple[int, list[int]]]) -> list[list[Entry]]:
     """Works in every holding and returns, for each segment, the entry of each of its holdings.
 
     A node lists a hold again in every segment while it lasts: those of one batch are worked in as one.
@@ -172,7 +134,7 @@ def _observe(book: RunBook, items: Sequence[_Parsed], places: Sequence[tuple[int
 
 def _insert_rows(
     cursor: Cursor,
-    items: Sequence[_Parsed],
+    items: Sequence[Parsed],
     places: Sequence[tuple[int, list[int]]],
     entries: Sequence[Sequence[Entry]],
 ) -> None:
@@ -195,7 +157,7 @@ def _insert_rows(
         cursor.execute("INSERT INTO hot BY NAME SELECT * FROM batch_rows")
 
 
-def _insert_names(cursor: Cursor, items: Sequence[_Parsed], nodes: dict[str, int], received_ms: int) -> None:
+def _insert_names(cursor: Cursor, items: Sequence[Parsed], nodes: dict[str, int], received_ms: int) -> None:
     rows = [
         (
             item.segment.name,

@@ -30,7 +30,10 @@ def roll_up(database: Database, limit: int = 512, settings: StateSettings | None
     """
     with database.cursor() as cursor, cursor.transaction():
         work = cursor.arrow(
-            "SELECT hour_ms, node_key, gen FROM dirty_hour ORDER BY hour_ms DESC, node_key LIMIT $1", [limit]
+            f"SELECT hour_ms, node_key, gen, from_ms // {MINUTE_MS} * {MINUTE_MS} AS from_ms, "  # noqa: S608
+            f"(to_ms + {MINUTE_MS} - 1) // {MINUTE_MS} * {MINUTE_MS} AS to_ms "
+            "FROM dirty_hour ORDER BY hour_ms DESC, node_key LIMIT $1",
+            [limit],
         )
         if not work.num_rows:
             return 0
@@ -44,21 +47,21 @@ def roll_up(database: Database, limit: int = 512, settings: StateSettings | None
 
 
 def _recompute(cursor: Cursor, settings: StateSettings) -> None:
-    [(low, high)] = cursor.tuples("SELECT min(hour_ms), max(hour_ms) + $1 FROM work", [HOUR_MS])
+    [(low, high)] = cursor.tuples("SELECT min(from_ms), max(to_ms) FROM work")
     times = {"low": low, "high": high}
-    cursor.execute(f"DELETE FROM gpu_minute WHERE {_MINUTE_IN_WORK}", times)  # noqa: S608 - a constant
-    cursor.execute(f"DELETE FROM gpu_hour WHERE {_HOUR_IN_WORK}", times)  # noqa: S608 - a constant
+    cursor.execute(f"DELETE FROM gpu_minute m USING work w WHERE {_MINUTE_IN_WORK}", times)  # noqa: S608 - a constant
+    cursor.execute("DELETE FROM gpu_hour h USING work w WHERE h.hour_ms = w.hour_ms AND h.node_key = w.node_key")
     held = {**times, "as_of": as_of_ms(cursor)}
     with cursor.table("summed", by_minute(cursor.arrow(_parts_sql(settings), held))):
         cursor.execute(_minutes_sql(), held)
-    cursor.execute(_hours_sql(), times)
+    cursor.execute(_hours_sql(), {"low": low // HOUR_MS * HOUR_MS, "high": high})
 
 
-_HOUR_IN_WORK: Final = (
-    "hour_ms >= $low AND hour_ms < $high AND (hour_ms, node_key) IN (SELECT (hour_ms, node_key) FROM work)"
+# $low and $high bound all work, so that most of the table is passed over by its statistics.
+_MINUTE_IN_WORK: Final = (
+    "m.minute_ms >= $low AND m.minute_ms < $high AND m.node_key = w.node_key "
+    "AND m.minute_ms >= w.from_ms AND m.minute_ms < w.to_ms"
 )
-_MINUTE_IN_WORK: Final = f"""minute_ms >= $low AND minute_ms < $high
-    AND (minute_ms // {HOUR_MS} * {HOUR_MS}, node_key) IN (SELECT (hour_ms, node_key) FROM work)"""  # noqa: S608
 
 _HELD_SQL: Final = f"""
 candidate AS (
@@ -88,9 +91,9 @@ holding AS (
     UNION ALL BY NAME
     SELECT run_key, {UNPLACED} AS gpu_key, {UNPLACED} AS node_key, start_ms, end_ms, gpus FROM unplaced),
 in_hour AS (
-    SELECT h.run_key, h.gpu_key, h.node_key, h.gpus, greatest(h.start_ms, w.hour_ms) AS start_ms,
-        least(h.end_ms, w.hour_ms + {HOUR_MS}) AS end_ms
-    FROM holding h JOIN work w USING (node_key) WHERE h.start_ms < w.hour_ms + {HOUR_MS} AND h.end_ms > w.hour_ms),
+    SELECT h.run_key, h.gpu_key, h.node_key, h.gpus, greatest(h.start_ms, w.from_ms) AS start_ms,
+        least(h.end_ms, w.to_ms) AS end_ms
+    FROM holding h JOIN work w USING (node_key) WHERE h.start_ms < w.to_ms AND h.end_ms > w.from_ms),
 held_minute AS (
     SELECT minute * {MINUTE_MS} AS minute_ms, node_key, gpu_key, run_key, (gpus
         * (least(end_ms, (minute + 1) * {MINUTE_MS}) - greatest(start_ms, minute * {MINUTE_MS})))::BIGINT AS held_ms
@@ -104,13 +107,20 @@ def _parts_sql(settings: StateSettings) -> str:
     codes = " ".join(f"WHEN '{name}' THEN {code}" for code, name in enumerate(STATES))
     return f"""
     WITH {_HELD_SQL},
-    near AS (SELECT DISTINCT unnest([hour_ms // {HOUR_MS}, hour_ms // {HOUR_MS} + 1]) AS hour, node_key FROM work),
+    -- The rows that cover the work's minutes end in the same hour or, by a span, in the next one.
+    near AS (
+        SELECT hour, node_key, min(after_ms) AS after_ms, max(to_ms) AS to_ms
+        FROM (
+            SELECT hour_ms // {HOUR_MS} AS hour, node_key, from_ms AS after_ms, to_ms + {MAX_SPAN_MS} AS to_ms FROM work
+            UNION ALL
+            SELECT hour_ms // {HOUR_MS} + 1, node_key, hour_ms + {HOUR_MS}, to_ms + {MAX_SPAN_MS} FROM work)
+        GROUP BY hour, node_key),
     near_row AS (
-        SELECT *, lag(ts_ms) OVER (PARTITION BY gpu_key ORDER BY ts_ms, span_ms DESC, util_pct, mem_used_mib, power_w)
-            AS before_ms
-        FROM samples
-        WHERE ts_ms > $low AND ts_ms <= $high + {MAX_SPAN_MS} AND span_ms > 0
-            AND (node_key, (ts_ms - 1) // {HOUR_MS}) IN (SELECT (node_key, hour) FROM near)),
+        SELECT s.*, lag(ts_ms) OVER (
+            PARTITION BY gpu_key ORDER BY ts_ms, span_ms DESC, util_pct, mem_used_mib, power_w) AS before_ms
+        FROM samples s JOIN near n ON n.node_key = s.node_key AND n.hour = (s.ts_ms - 1) // {HOUR_MS}
+        WHERE ts_ms > $low AND ts_ms <= $high + {MAX_SPAN_MS} AND ts_ms > n.after_ms AND ts_ms <= n.to_ms
+            AND span_ms > 0),
     blind AS (
         SELECT gpu_key, min(from_ms) AS from_ms, max(to_ms) AS to_ms FROM null_reason
         WHERE metric = 'util_pct' AND reason = 'not_supported' GROUP BY gpu_key),
@@ -132,7 +142,8 @@ def _parts_sql(settings: StateSettings) -> str:
         (ts_ms = b_ms)::TINYINT AS ends, a_ms - (ts_ms - span_ms) AS before, b_ms - (ts_ms - span_ms) AS after,
         {metrics}
     FROM part
-    SEMI JOIN work ON work.node_key = part.node_key AND work.hour_ms // {HOUR_MS} = part.minute // 60
+    SEMI JOIN work w ON w.node_key = part.node_key AND w.hour_ms // {HOUR_MS} = part.minute // 60
+        AND part.minute * {MINUTE_MS} >= w.from_ms AND part.minute * {MINUTE_MS} < w.to_ms
     """  # noqa: S608 - constants and validated numbers
 
 
@@ -166,7 +177,8 @@ def _hours_sql() -> str:
     INSERT INTO gpu_hour
     SELECT minute_ms // {HOUR_MS} * {HOUR_MS} AS hour_ms, node_key, gpu_key, run_key, sum(rows)::UINTEGER,
         {times}, {metrics}
-    FROM gpu_minute WHERE {_MINUTE_IN_WORK}
+    FROM gpu_minute WHERE minute_ms >= $low AND minute_ms < $high + {HOUR_MS}
+        AND (minute_ms // {HOUR_MS} * {HOUR_MS}, node_key) IN (SELECT (hour_ms, node_key) FROM work)
     GROUP BY hour_ms, node_key, gpu_key, run_key"""  # noqa: S608 - names of columns
 
 

@@ -47,9 +47,11 @@ class Entry:
         old_run, old = self.before or (None, {})
         new_run, new = (None, {}) if self.merged_into else (self.run, self.allocations)
         found: list[Change] = []
+        if old_run is not None and new_run is not None and old_run.shared != new_run.shared:
+            new = {}  # each hold is cut short by the next one, or is not: all of it may change
         for gpu_key in old.keys() | new.keys():
             found += _allocation_changes(gpu_key, old.get(gpu_key), new.get(gpu_key))
-        return found + _unplaced_changes((old_run, len(old)), (new_run, len(new)))
+        return found + _unplaced_changes((old_run, len(old)), (new_run, len(self.allocations)))
 
 
 class RunBook:

@@ -111,8 +111,9 @@ VERSION_1: tuple[str, ...] = (
         duration_ms DOUBLE NOT NULL, ok BOOLEAN NOT NULL, rows INTEGER NOT NULL, runs INTEGER NOT NULL,
         error VARCHAR NOT NULL, PRIMARY KEY (node_key, probe))""",
     # ---- derived
+    # [from_ms, to_ms) is the part of the hour that has to be computed anew.
     """CREATE TABLE dirty_hour (hour_ms BIGINT NOT NULL, node_key INTEGER NOT NULL, gen BIGINT NOT NULL,
-        PRIMARY KEY (hour_ms, node_key))""",
+        from_ms BIGINT NOT NULL, to_ms BIGINT NOT NULL, PRIMARY KEY (hour_ms, node_key))""",
     "CREATE TABLE dirty_run (run_key INTEGER PRIMARY KEY, gen BIGINT NOT NULL)",
     "CREATE SEQUENCE generations START 1",
     _rollup_table("gpu_hour", "hour_ms"),

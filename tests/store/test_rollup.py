@@ -116,7 +116,7 @@ def test_rows_of_a_run_outside_its_time_are_neither_held_nor_stray(database: Dat
     assert only(database)["held_ms"] == MINUTE
     # Recomputed alone, the late hour is the same as together with the first.
     with database.cursor() as cursor:
-        cursor.execute("INSERT INTO dirty_hour SELECT $1, node_key, 0 FROM node", [T0 + 3 * HOUR])
+        cursor.execute("INSERT INTO dirty_hour SELECT $1, node_key, 0, $1, $1 + 3600000 FROM node", [T0 + 3 * HOUR])
     roll_up(database)
     assert only(database)["held_ms"] == MINUTE
 
@@ -223,7 +223,9 @@ def test_recomputing_gives_equal_rows(database: Database) -> None:
     store(database, segment(steady(T0, T0 + 2 * HOUR, 0, 0, 7 * SECOND, **BUSY), holdings=[hold(end_ms=T0 + 2 * HOUR)]))
     before = hours(database), named(database, "gpu_minute")
     with database.cursor() as cursor:
-        cursor.execute("INSERT INTO dirty_hour SELECT DISTINCT hour_ms, node_key, 0 FROM gpu_hour")
+        cursor.execute(
+            "INSERT INTO dirty_hour SELECT DISTINCT hour_ms, node_key, 0, hour_ms, hour_ms + 3600000 FROM gpu_hour"
+        )
     assert roll_up(database) == 2
     assert (hours(database), named(database, "gpu_minute")) == before
     assert roll_up(database) == 0
@@ -232,7 +234,7 @@ def test_recomputing_gives_equal_rows(database: Database) -> None:
 def test_a_mark_set_while_rolling_up_stays(database: Database) -> None:
     store(database, segment(steady(T0, T0 + MINUTE, 0, 0, **BUSY), holdings=[hold(end_ms=T0 + MINUTE)]))
     with database.cursor() as cursor:
-        cursor.execute("INSERT INTO dirty_hour SELECT $1, node_key, 7 FROM node", [T0])
+        cursor.execute("INSERT INTO dirty_hour SELECT $1, node_key, 7, $1, $1 + 60000 FROM node", [T0])
         # What roll_up does at its end, with the generation that it began with.
         cursor.execute("DELETE FROM dirty_hour WHERE hour_ms = $1 AND gen = 6", [T0])
         assert cursor.scalar("SELECT count(*) FROM dirty_hour") == 1
