@@ -3,10 +3,10 @@
 import pytest
 
 from store.database import Cursor
-from tests.factories.fixtures import cur, ledger
+from tests.factories.fixtures import cur, database, ledger
 from tests.factories.ledger import DAY, HOUR, T0, Ledger
 
-__all__ = ["cur", "ledger"]
+__all__ = ["cur", "database", "ledger"]
 
 WEEK = 7 * DAY
 HOSTILE = '<img src=x onerror="alert(1)">\n\x1b[31m'
