@@ -14,7 +14,7 @@ from analytics.queries.nodes import NodeRow, nodes
 from analytics.queries.site import site
 from analytics.wording import format_duration, format_time, plural
 from store.catalog import BY_NAME, NULL_REASONS
-from store.database import Cursor
+from store.database import FILE_NAME, Cursor
 
 __all__ = ["Health", "LogRow", "SlurmHours", "Unmeasurable", "expected_nodes", "health"]
 
@@ -44,8 +44,8 @@ class SlurmHours(msgspec.Struct, frozen=True, kw_only=True):
 class Health(msgspec.Struct, frozen=True, kw_only=True):
     """``ok`` is true where nothing below needs anybody; ``problems`` says in sentences what does.
 
-    ``store_bytes`` is the database file without its write-ahead log. Nodes are those with GPUs; expected are also nodes
-    on which accounting saw GPU jobs in the last 7 days.
+    ``store_bytes`` is the database file with its write-ahead log. Nodes are those with GPUs; expected are also nodes on
+    which accounting saw GPU jobs in the last 7 days.
     """
 
     ok: bool
@@ -69,7 +69,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     probes: list[LogRow]
     unmeasurable: list[Unmeasurable]
     slurm: SlurmHours | None
-    store_bytes: int | None
+    store_bytes: int
     rows: int
     synthetic: bool
 
@@ -97,8 +97,7 @@ _LISTED: Final = """
     WHERE node_list IS NOT NULL AND alloc_gpus > 0 AND coalesce(end_ms, $since + 1) > $since"""
 
 _SIZES: Final = """
-    SELECT (SELECT count(*) FROM dirty_hour), (SELECT count(*) FROM dirty_run), (SELECT count(*) FROM samples),
-        (SELECT CAST(block_size * total_blocks AS BIGINT) FROM pragma_database_size() LIMIT 1)"""
+    SELECT (SELECT count(*) FROM dirty_hour), (SELECT count(*) FROM dirty_run), (SELECT count(*) FROM samples)"""
 
 
 def health(cur: Cursor, viewer: Viewer, now_ms: int) -> Health:
@@ -117,7 +116,7 @@ def health(cur: Cursor, viewer: Viewer, now_ms: int) -> Health:
         came = msgspec.structs.replace(came, late=0)  # two weeks that were sent at once are not late
     job_rows, probe_rows = logs.jobs(cur), logs.probes(cur)
     lag_ms = accounting_lag_ms(probe_rows, seen_ms)
-    pending_hours, pending_runs, rows, store_bytes = cur.tuples(_SIZES)[0]
+    pending_hours, pending_runs, rows = cur.tuples(_SIZES)[0]
     skews = [abs(node.skew_ms) for node in listed if node.skew_ms is not None]
     problems = [
         *_of_nodes(with_gpus, expected),
@@ -147,7 +146,7 @@ def health(cur: Cursor, viewer: Viewer, now_ms: int) -> Health:
         probes=probe_rows,
         unmeasurable=_unmeasurable(cur, seen_ms),
         slurm=_slurm(cur, store.data_from_ms, seen_ms),
-        store_bytes=store_bytes,
+        store_bytes=sum(file.stat().st_size for file in cur.database.directory.glob(f"{FILE_NAME}*")),
         rows=rows,
         synthetic=store.synthetic,
     )
