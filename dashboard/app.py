@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import dash_mantine_components as dmc
-from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, page_container, register_page
+from dash import ALL, MATCH, ClientsideFunction, Dash, Input, Output, State, dcc, html, page_container, register_page
 from dash.development.base_component import Component
 from flask import Flask, request
 
 import dashboard.pages
-from dashboard import frame, headers, kept_reports, table_rows, theme
+from dashboard import frame, headers, kept_reports, live, table_rows, theme
 from dashboard.api import create_blueprint
 from dashboard.components import controls, shell
 from dashboard.page import Page
@@ -129,17 +129,60 @@ def _callbacks(app: Dash, pages: Sequence[Page]) -> None:
     app.clientside_callback(
         ClientsideFunction("ledger", "refreshed"), Output("arrived", "title"), Input("refreshed", "data")
     )
-
-    @app.callback(
-        Output(frame.LIVE, "children"),
-        Output("refreshed", "data"),
-        Input("tick", "data"),
-        State(LOCATION, "pathname"),
-        State(LOCATION, "search"),
+    app.clientside_callback(
+        ClientsideFunction("ledger", "figure"),
+        Output({live.CHART: MATCH}, "figure"),
+        Input({live.FIGURE: MATCH}, "data"),
+        State({live.FIGURE: MATCH}, "id"),
         prevent_initial_call=True,
     )
-    def refresh(_tick: int | None, path: str, search: str) -> tuple[Any, dict[str, str]]:
-        return frame.refreshed(pages, path, search)
+    app.clientside_callback(
+        ClientsideFunction("ledger", "sameTime"),
+        Output("arrived", "lang"),
+        Input({live.CHART: ALL}, "relayoutData"),
+        prevent_initial_call=True,
+    )
+
+    every_slot, every_chart = {live.SLOT: ALL}, {live.CHART: ALL}
+
+    @app.callback(
+        output={
+            "whole": Output(frame.LIVE, "children"),
+            "children": Output(every_slot, "children"),
+            "digests": Output(every_slot, live.DIGEST),
+            "figures": Output({live.FIGURE: ALL}, "data"),
+            "said": Output("refreshed", "data"),
+        },
+        inputs={"tick": Input("tick", "data")},
+        state={
+            "path": State(LOCATION, "pathname"),
+            "search": State(LOCATION, "search"),
+            "root": State(frame.LIVE, live.DIGEST),
+            "slots": State(every_slot, "id"),
+            "digests": State(every_slot, live.DIGEST),
+            "charts": State(every_chart, "id"),
+        },
+        prevent_initial_call=True,
+    )
+    def refresh(
+        tick: int | None,  # noqa: ARG001 - only says that it is time
+        path: str,
+        search: str,
+        root: str,
+        slots: list[dict[str, str]],
+        digests: list[str | None],
+        charts: list[dict[str, str]],
+    ) -> dict[str, Any]:
+        names = [id[live.SLOT] for id in slots]
+        shown = live.Shown(root, dict(zip(names, digests, strict=True)), [id[live.CHART] for id in charts])
+        changes, said = frame.refreshed(pages, path, search, shown)
+        return {
+            "whole": changes.whole,
+            "children": changes.children,
+            "digests": changes.digests,
+            "figures": changes.figures,
+            "said": said,
+        }
 
 
 def _unknown_paths(app: Dash, pages: Sequence[Page]) -> None:

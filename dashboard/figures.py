@@ -86,6 +86,7 @@ def layout(scheme: Scheme, revision: str, *, height: int, coarse: bool = False, 
         "uirevision": revision,
         "dragmode": False if coarse else "zoom",
         "transition": {"duration": 0},
+        **({"meta": {"range": range_}} if (range_ := more.get("xaxis", {}).get("range")) else {}),
         **more,
     }
 
@@ -142,7 +143,7 @@ def state_bars(
                 "nticks": 4 if coarse else 8,
                 "tickangle": 0,
             },
-            yaxis={"rangemode": "tozero", "title": {"text": "GPU-h"}, "nticks": 6},
+            yaxis={"rangemode": "tozero", "title": {"text": "GPU-h"}, "nticks": 6, "fixedrange": True},
         ),
     }
 
@@ -254,6 +255,7 @@ def lanes_figure(
                 "showgrid": False,
                 "fixedrange": True,
                 "ticklabelposition": "outside",
+                "ticklabelstandoff": 8,
             },
             shapes=[
                 {

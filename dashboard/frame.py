@@ -5,11 +5,12 @@ import logging
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from dash import html, no_update
+from dash import html
 from dash.development.base_component import Component
 from flask import request as flask_request
 
 from analytics.wording import format_time
+from dashboard import live
 from dashboard.components import cards, shell
 from dashboard.components.attributes import attributes
 from dashboard.filters import Address
@@ -64,7 +65,7 @@ def _content(page: Page, request: Request) -> list[Any]:
     return [
         shell.synthetic_banner(request),
         html.Div([html.H1(title), *page.controls(request)], className="page-head"),
-        html.Div(_live(page, request), id=LIVE, **attributes(data_live="yes" if page.live else "no")),
+        _live(page, request),
     ]
 
 
@@ -72,20 +73,30 @@ def _name(page: Page, request: Request) -> str:
     return request.words.runs.capitalize() if page.path == "/jobs" else page.name
 
 
-def _live(page: Page, request: Request) -> list[Any]:
-    return [shell.data_age(request), shell.refusal(request), *page.body(request)]
+def _live(page: Page, request: Request) -> html.Div:
+    parts = [
+        live.slot("age", shell.data_age(request)),
+        live.slot("refusal", shell.refusal(request)),
+        *page.body(request),
+    ]
+    shown = html.Div(parts, id=LIVE, **attributes(data_live="yes" if page.live else "no"))
+    setattr(shown, live.DIGEST, live.digest(shown))
+    return shown
 
 
-def refreshed(pages: Sequence[Page], path: str, search: str) -> tuple[Any, Any]:
-    """Returns the live part of the page at ``path`` drawn anew, and what to announce."""
-    page = next((page for page in pages if page.matches(path)), None)
-    if page is None:
-        return no_update, no_update
+def refreshed(pages: Sequence[Page], path: str, search: str, shown: live.Shown) -> tuple[live.Changes, dict[str, str]]:
+    """Returns what has changed on the page at ``path`` since it was shown, and what to announce."""
+    page = next((page for page in pages if page.matches(path)), None) or not_found(pages)
     try:
         with opened(page, path, search) as request:
-            return _live(page, request), {
-                "say": f"Updated, data to {format_time(request.store.data_to_ms, request.zone)}"
-            }
+            said = f"Updated, data to {format_time(request.store.data_to_ms, request.zone)}"
+            return live.changes(_live(page, request), shown), {"say": said}
     except StoreError as error:
         log.warning("path=%s error=%s", path, error)
-        return cards.failed("This page", str(error), None), {"say": "The refresh failed"}
+        broken = html.Div(cards.failed("This page", str(error), None))
+        return live.changes(broken, shown), {"say": "The refresh failed"}
+
+
+def not_found(pages: Sequence[Page]) -> Page:
+    """Returns the page that answers for all the others."""
+    return next(page for page in pages if page.module == "not_found_404")

@@ -131,7 +131,14 @@ def metrics_figure(
 
 
 def _axis(row: Row, series: Series, top: float | None, domain: tuple[float, float]) -> dict[str, Any]:
-    axis: dict[str, Any] = {"domain": domain, "anchor": "x", "nticks": 3, "rangemode": "tozero", "automargin": False}
+    axis: dict[str, Any] = {
+        "domain": domain,
+        "anchor": "x",
+        "nticks": 3,
+        "rangemode": "tozero",
+        "automargin": False,
+        "ticklabelstandoff": 8,
+    }
     if row.top is not None:
         axis |= {"range": [0, 105], "tickvals": [0, 50, 100], "ticktext": ["0 %", "50 %", "100 %"]}
     else:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dash import MATCH, Dash, Input, Output, State, no_update
+from dash import ALL, MATCH, ClientsideFunction, Dash, Input, Output, State, no_update
 
 from analytics.queries import jobs
 from dashboard.components import job_grid
@@ -14,7 +14,13 @@ LOCATION = "_pages_location"
 
 
 def register(app: Dash) -> None:
-    """Adds the callback that answers the grid's requests for rows."""
+    """Adds the callbacks that answer the grid's requests for rows and note its order in the address."""
+    app.clientside_callback(
+        ClientsideFunction("ledger", "ordered"),
+        Output("arrived", "dir"),
+        Input({"grid": ALL, "view": ALL}, "getRowsRequest"),
+        prevent_initial_call=True,
+    )
     grid = {"grid": job_grid.GRID, "view": MATCH}
 
     @app.callback(

@@ -73,7 +73,8 @@ _TEAL: Final = (
 
 # Mantine draws its dark inputs, menus and calendars from this ramp: text first, then surfaces from high to low.
 _DARK_RAMP: Final = (
-    DARK.text, "#C3CAD3", DARK.muted, DARK.edge, DARK.line, "#262C35", DARK.raised, DARK.surface, DARK.page, DARK.sunken,
+    DARK.text, "#C3CAD3", DARK.muted, DARK.edge, DARK.line, "#262C35", DARK.raised, DARK.surface, DARK.page,
+    DARK.sunken,
 )  # fmt: skip
 
 FAINT: Final = 0.45
@@ -164,7 +165,7 @@ def plotly_template(scheme: Scheme) -> dict[str, Any]:
                 "font": {"family": FONT, "size": 12, "color": tokens.text},
                 "namelength": -1,
             },
-            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": tokens.edge, "activecolor": tokens.accent},
+            "modebar": {"bgcolor": tokens.surface, "color": tokens.edge, "activecolor": tokens.accent},
             "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
             "showlegend": False,
         }

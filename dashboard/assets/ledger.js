@@ -122,16 +122,51 @@
   function isLive() { return document.querySelector("[data-live='yes']") !== null; }
 
   function tick() {
-    if (document.hidden || !isLive()) { return; }
+    if (!document.hidden && isLive()) { redraw(); }
+  }
+
+  function redraw() {
     lastTick = Date.now();
+    remember();
     window.dash_clientside.set_props("tick", { data: lastTick });
+  }
+
+  /* A slot whose content changed is mounted anew: what was unfolded there is unfolded again, the focus put back. */
+  var kept = null;
+
+  function folds(slot) { return Array.prototype.slice.call(slot.querySelectorAll("details")); }
+
+  function remember() {
+    var active = document.activeElement;
+    var slot = active && active.closest("[data-region]");
+    kept = { open: {}, focus: null };
+    if (slot) {
+      var all = Array.prototype.slice.call(slot.querySelectorAll("a, button, summary, [tabindex]"));
+      kept.focus = { region: slot.getAttribute("data-region"), index: all.indexOf(active), element: active };
+    }
+    document.querySelectorAll("[data-region]").forEach(function (region) {
+      kept.open[region.getAttribute("data-region")] = folds(region).map(function (one) { return one.open; });
+    });
+  }
+
+  function restore() {
+    if (!kept) { return; }
+    document.querySelectorAll("[data-region]").forEach(function (region) {
+      var open = kept.open[region.getAttribute("data-region")] || [];
+      folds(region).forEach(function (one, index) { if (open[index]) { one.open = true; } });
+    });
+    if (kept.focus && !document.contains(kept.focus.element)) {
+      var slot = document.querySelector('[data-region="' + kept.focus.region + '"]');
+      var next = slot && slot.querySelectorAll("a, button, summary, [tabindex]")[kept.focus.index];
+      if (next) { next.focus({ preventScroll: true }); }
+    }
+    kept = null;
   }
   window.setInterval(function () { if (Date.now() - lastTick >= REFRESH_MS) { tick(); } }, 1000);
   document.addEventListener("visibilitychange", function () {
     if (!document.hidden && Date.now() - lastTick >= REFRESH_MS) { tick(); }
   });
 
-  function redraw() { window.dash_clientside.set_props("tick", { data: Date.now() }); }
   if (window.ledgerScheme) { window.ledgerScheme.onSystemChange(function () { window.ledgerScheme.apply(); redraw(); }); }
 
   document.addEventListener("click", function (event) {
@@ -140,6 +175,25 @@
       redraw();
     }
   });
+
+  function plotOf(name) {
+    var holder = document.getElementById(name);
+    return holder && holder.querySelector(".js-plotly-plot");
+  }
+
+  function sameRange(one, other) {
+    function at(text) { return new Date(String(text).replace(" ", "T") + "Z").getTime(); }
+    return Math.abs(at(one[0]) - at(other[0])) < 1500 && Math.abs(at(one[1]) - at(other[1])) < 1500;
+  }
+
+  /* What somebody zoomed to: another range than the one the figure came with (layout.meta), or than Plotly's own. */
+  function zoomOf(plot) {
+    if (!plot || !plot._fullLayout || !plot._fullLayout.xaxis) { return null; }
+    var axis = plot._fullLayout.xaxis;
+    var given = plot._fullLayout.meta && plot._fullLayout.meta.range;
+    if (given ? sameRange(axis.range, given) : axis.autorange) { return null; }
+    return axis.range.slice();
+  }
 
   window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.ledger = {
@@ -175,10 +229,51 @@
       return window.dash_clientside.no_update;
     },
 
+    /* The order of the grid goes into the address, where a link or a reload finds it; nothing is drawn anew for it. */
+    ordered: function () {
+      var asked = window.dash_clientside.callback_context.triggered[0];
+      var model = asked && asked.value && asked.value.sortModel;
+      if (!model) { return window.dash_clientside.no_update; }
+      var search = new URLSearchParams(window.location.search);
+      var sort = model.length ? model[0].colId : "";
+      var usual = sort === "" || (sort === "idle_gpu_h" && model[0].sort === "desc");
+      if (usual) { search.delete("sort"); } else { search.set("sort", sort); }
+      if (!usual && model[0].sort === "asc") { search.set("order", "asc"); } else { search.delete("order"); }
+      var text = search.toString();
+      window.history.replaceState(window.history.state, "", window.location.pathname + (text ? "?" + text : ""));
+      return window.dash_clientside.no_update;
+    },
+
+    /* A refreshed figure keeps the stretch of time that somebody has zoomed to. */
+    figure: function (figure, id) {
+      if (!figure) { return window.dash_clientside.no_update; }
+      var zoom = zoomOf(plotOf(id.figure));
+      if (zoom) {
+        figure.layout.xaxis = Object.assign({}, figure.layout.xaxis, { range: zoom, autorange: false });
+      }
+      return figure;
+    },
+
+    /* The charts of one run show the same stretch of time. */
+    sameTime: function () {
+      var triggered = window.dash_clientside.callback_context.triggered_id;
+      var plot = triggered && plotOf(triggered.chart);
+      var group = plot && plot.closest("[data-same-time]");
+      if (group) {
+        var range = plot._fullLayout.xaxis.range;
+        group.querySelectorAll(".js-plotly-plot").forEach(function (other) {
+          if (other !== plot && other._fullLayout && !sameRange(other._fullLayout.xaxis.range, range)) {
+            window.Plotly.relayout(other, { "xaxis.range": range.slice() });
+          }
+        });
+      }
+      return window.dash_clientside.no_update;
+    },
+
     /* A refresh is announced politely, once. */
     refreshed: function (data) {
       if (data && data.say) { say(data.say); }
-      window.setTimeout(showAges, 0);
+      window.setTimeout(function () { restore(); showAges(); }, 30);
       return window.dash_clientside.no_update;
     }
   };

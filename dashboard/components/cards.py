@@ -12,6 +12,7 @@ from flask import current_app
 from analytics.wording import format_time
 from dashboard.components.attributes import attributes
 from dashboard.components.marks import Child, icon
+from dashboard.live import slot
 from store.errors import StoreError
 
 log = logging.getLogger(__name__)
@@ -85,7 +86,7 @@ def region(id: str, what: str, build: Callable[[], Children], *, now_ms: int, zo
         children = failed(
             what, "Something unexpected happened; the server's log has the details.", _when(memory.get(id), zone)
         )
-    return html.Div(children, id=f"region-{id}", className="region")
+    return slot(id, children)
 
 
 def _when(at_ms: int | None, zone: str) -> str | None:

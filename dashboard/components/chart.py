@@ -2,9 +2,10 @@
 
 from typing import Any, Final
 
-from dash import dcc, html
+from dash import html
 from dash.development.base_component import Component
 
+from dashboard import live
 from dashboard.components.attributes import attributes
 from dashboard.components.marks import Child, icon
 
@@ -40,20 +41,20 @@ def graph(
     ``resolution`` is named in the corner, such as ``per hour``.
     """
     height = f"{figure['layout']['height']}px"
+    head = [legend, html.Span(resolution, className="resolution") if resolution else None]
+    words = [html.P(summary, className="chart-summary"), folded_table(table) if table is not None else None]
     return html.Figure(
         [
+            live.slot(f"{id}-head", html.Div(head, className="chart-head")),
             html.Div(
-                [legend, html.Span(resolution, className="resolution") if resolution else None], className="chart-head"
-            ),
-            html.Div(
-                dcc.Graph(id=id, figure=figure, config=CONFIG, responsive=True, style={"height": height}),
+                live.chart(id, figure, config=CONFIG, responsive=True, style={"height": height}),
                 className="chart-canvas",
                 style={"minHeight": height},
                 **attributes(aria_hidden="true"),
             ),
-            html.Figcaption(summary, className="chart-summary"),
-            folded_table(table) if table is not None else None,
+            live.slot(f"{id}-words", html.Div(words)),
         ],
+        id=id,
         className="chart",
     )
 

@@ -47,7 +47,7 @@ def lanes_card(request: Request, run: JobDetail) -> Component:
         chart.graph(
             "job-lanes",
             figure,
-            summary=". ".join([_lanes_summary(run), *notes]) + ".",
+            summary="; ".join([_lanes_summary(run), *notes]) + ".",
             legend=html.Ul([html.Li(state_label(state)) for state in present], className="legend"),
             table=None,
         ),
@@ -62,7 +62,8 @@ def _idle_ms(lane: lane_queries.Lane) -> int:
 
 def _lanes_summary(run: JobDetail) -> str:
     idle = [gpu for gpu in run.gpus if gpu.held_ms and (gpu.idle_ms + gpu.idle_held_ms) > 0.9 * gpu.held_ms]
-    return f"{len(idle)} of {plural(len(run.gpus), 'GPU')} idle for over 90 % of the time; the table below has each GPU"
+    count = f"{len(idle)} of {plural(len(run.gpus), 'GPU')}" if idle else "No GPU"
+    return f"{count} idle for over 90 % of the time; the table below has each GPU"
 
 
 def metrics_card(request: Request, run: JobDetail) -> Component:
@@ -84,7 +85,9 @@ def metrics_card(request: Request, run: JobDetail) -> Component:
     return cards.card(
         "Measurements",
         chart.graph(
-            "job-metrics", figure, summary=f"{drawn.capitalize()}.{absent} The table below has each GPU's means."
+            "job-metrics",
+            figure,
+            summary=f"{drawn[0].upper()}{drawn[1:]}.{absent} The table below has each GPU's means.",
         ),
         id="metrics",
         aside=html.Span(f"per {format_duration(found.resolution_ms)}", className="resolution"),

@@ -55,8 +55,13 @@ def body(request: Request) -> Sequence[Any]:
         region("head", "The head", lambda: _head(request, run, keys)),
         region("figures", "The figures", lambda: _figures(run)),
         region("findings", "Findings", lambda: _findings(request, run)),
-        region("lanes", "What each GPU did", lambda: job_charts.lanes_card(request, run)),
-        region("metrics", "Measurements", lambda: job_charts.metrics_card(request, run)),
+        html.Div(
+            [
+                region("lanes", "What each GPU did", lambda: job_charts.lanes_card(request, run)),
+                region("metrics", "Measurements", lambda: job_charts.metrics_card(request, run)),
+            ],
+            **attributes(data_same_time="yes"),
+        ),
         html.Div(
             [
                 region("request", "Request and use", lambda: job_facts.request_card(run)),

@@ -22,6 +22,7 @@ from dashboard.components.legend import state_legend
 from dashboard.components.runs import run_table, running_card
 from dashboard.components.timetable import timeline_summary, timeline_table
 from dashboard.figures import state_bars
+from dashboard.live import slot
 from dashboard.page import Page
 from dashboard.request import Request
 
@@ -131,7 +132,7 @@ def _hours(request: Request, mine: Me) -> Component:
     return cards.card(
         f"Last {DAYS} days",
         [
-            figure_row(figures),
+            slot("mine-figures", figure_row(figures)),
             chart.graph(
                 "me-timeline",
                 figure,

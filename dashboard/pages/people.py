@@ -30,12 +30,12 @@ def body(request: Request) -> Sequence[Any]:
     region = partial(cards.region, now_ms=request.now_ms, zone=request.zone)
     rows = cards.once(lambda: queries.people(request.cur, request.viewer, request.window, request.filter, by))
     return [
-        region("sentence", "The summary", lambda: _sentence(request, rows(), by)),
+        region("sentence", "The summary", lambda: _sentence(rows(), by)),
         region("table", "The table", lambda: _table(request, rows(), by)),
     ]
 
 
-def _sentence(request: Request, rows: list[PersonRow], by: str) -> Component:
+def _sentence(rows: list[PersonRow], by: str) -> Component:
     whole = sum(row.held_gpu_h for row in rows)
     if not rows:
         return html.P("Nobody held a GPU in this period.", className="sentence", id="sentence")
