@@ -16,7 +16,6 @@ from store.settings import StateSettings
 from store.states import parked_sql, state_sql
 
 MINUTE_MS: Final = 60_000
-CLOCKS_MS: Final = 60_000
 _TIMES: Final = (
     *("held_ms", "covered_ms", "active_ms", "low_ms", "idle_held_ms", "idle_ms", "unknown_ms", "unmeasurable_ms"),
     *("stray_ms", "parked_ms"),
@@ -67,8 +66,8 @@ _HELD_SQL: Final = f"""
 candidate AS (
     SELECT * FROM allocation
     WHERE start_ms < $high AND (end_ms IS NULL OR end_ms > $low) AND node_key IN (SELECT node_key FROM work)),
--- Where nobody saw a run end (its node died), it holds a GPU no longer than until the next run begins there; the same
--- where two ends differ by what clocks differ. A longer overlap means that the two share the GPU (shards, MPS).
+-- Allocations of one GPU never exceed one: an allocation ends at the latest where the next one begins. That also ends
+-- what nobody saw end, its node having died. Shared GPUs (shards, MPS) have several holders by intent.
 following AS (
     SELECT a.run_key, a.gpu_key, CASE WHEN NOT r.shared THEN
         lead(a.start_ms) OVER (PARTITION BY a.gpu_key ORDER BY a.start_ms, r.job_id_raw, r.restart) END AS next_ms
@@ -77,8 +76,7 @@ following AS (
         AND a.gpu_key IN (SELECT gpu_key FROM candidate)),
 held AS MATERIALIZED (
     SELECT c.run_key, c.gpu_key, c.node_key, c.start_ms,
-        CASE WHEN c.end_ms IS NULL OR c.end_ms - f.next_ms <= {CLOCKS_MS}
-            THEN least(coalesce(c.end_ms, $as_of), f.next_ms) ELSE c.end_ms END AS end_ms
+        least(coalesce(c.end_ms, $as_of), f.next_ms) AS end_ms
     FROM candidate c JOIN following f USING (run_key, gpu_key)),
 unplaced AS (
     SELECT r.run_key, r.start_ms, coalesce(r.end_ms, $as_of) AS end_ms, r.alloc_gpus - count(a.gpu_key) AS gpus

@@ -170,12 +170,13 @@ def test_what_travels_beside_the_rows(database: Database) -> None:
     assert tuples(database, "SELECT at_ms, ok, error FROM probe_log") == [(T0 + 1, False, "x")]
 
 
-def test_only_touched_hours_and_runs_are_marked(database: Database) -> None:
+def test_only_touched_minutes_and_runs_are_marked(database: Database) -> None:
     store(database, segment(ROWS, holdings=[hold(end_ms=T0 + MINUTE)]))
     with database.cursor() as cursor:
         cursor.execute("DELETE FROM dirty_run")
     ingest(database, packed(segment(steady(T0 + 5 * HOUR, T0 + 5 * HOUR + MINUTE, util_pct=0), seq=1)), NOW)
-    assert tuples(database, "SELECT hour_ms FROM dirty_hour") == [(T0 + 5 * HOUR,)]
+    late = T0 + 5 * HOUR
+    assert tuples(database, "SELECT hour_ms, from_ms, to_ms FROM dirty_hour") == [(late, late, late + MINUTE)]
     assert tuples(database, "SELECT count(*) FROM dirty_run") == [(0,)]
     # The same hold listed again changes nothing; its new rows do.
     ingest(database, packed(segment(seq=2, holdings=[hold(end_ms=T0 + MINUTE)], last_ms=T0 + MINUTE)), NOW)

@@ -95,6 +95,16 @@ def test_no_instant_counts_twice(database: Database) -> None:
     assert (found["active_ms"], found["covered_ms"]) == (65 * SECOND, 65 * SECOND)
 
 
+def test_a_late_row_shortens_the_one_after_it_even_in_the_hour_before(database: Database) -> None:
+    edge = T0 + HOUR
+    holding = [hold(end_ms=T0 + 2 * HOUR)]
+    after_a_gap = row(edge + MINUTE, 0, 0, 150 * SECOND, **BUSY)
+    store(database, segment([after_a_gap], seq=1, holdings=holding, last_ms=T0 + 2 * HOUR))
+    assert [each["active_ms"] for each in hours(database)] == [90 * SECOND, MINUTE]
+    store(database, segment([row(edge + 20 * SECOND, 0, 0, 10 * SECOND, **BUSY)], seq=0, holdings=holding))
+    assert [each["active_ms"] for each in hours(database)] == [0, 50 * SECOND]
+
+
 def test_row_is_clipped_to_its_allocation(database: Database) -> None:
     """Accounting ends the run 4 s before the node's last row of it."""
     rows = steady(T0, T0 + MINUTE, 0, 0, **BUSY)
