@@ -14,7 +14,7 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
-from store.errors import DiskFull, QueryTimeout, StoreBusy, StoreError
+from store.errors import DiskFull, QueryTimeout, StoreBusy, StoreError, StoreStopped
 from store.lock import DirectoryLock, refuse_network_file_system
 from store.migrations import migrate, refuse_other_version
 from store.settings import StoreSettings
@@ -127,6 +127,8 @@ class Cursor:
 
 def _sentence(error: duckdb.Error, directory: Path) -> StoreError:
     first = str(error).partition("\n")[0]
+    if isinstance(error, duckdb.FatalException):
+        return StoreStopped(directory)
     if "No space left" in first or "Disk quota exceeded" in first or "File too large" in first:
         return DiskFull(directory, "the disk is full")
     if isinstance(error, duckdb.OutOfMemoryException):

@@ -49,6 +49,17 @@ class DiskFull(StoreError):
         self.directory = directory
 
 
+class StoreStopped(StoreError):
+    """DuckDB gave the file up after a checkpoint failed, as a rule on a full disk; a new process finds it whole."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(
+            f"The database in {directory} stopped after a write failed; free some space there and start the hub again, "
+            "nothing acknowledged is lost."
+        )
+        self.directory = directory
+
+
 class BacklogFull(StoreError):
     """More segments wait for ingest than the site allows."""
 
