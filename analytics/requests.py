@@ -21,7 +21,7 @@ _EPOCH = re.compile(r"\d{9,14}")
 _HOURS = {"h": 1, "d": 24, "w": 168}
 _TEXTS: Final = ("cluster", "user", "account", "partition", "model", "node", "state", "finding", "text")
 _NUMBERS: Final = ("min_gpu_h", "max_gpu_h", "min_util_pct", "max_util_pct")
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 WINDOW_NAMES: Final = ("range", "from", "to")
 FILTER_NAMES: Final = _TEXTS + _NUMBERS
@@ -90,7 +90,7 @@ def parse_filter(values: Mapping[str, str]) -> Filter:
     Raises:
         BadRequest: a size or percentage that is not a number of 0 or more.
     """
-    texts = {name: _UNPRINTABLE.sub("", values[name]).strip() or None for name in _TEXTS if values.get(name)}
+    texts = {name: _CONTROL.sub("", values[name]).strip() or None for name in _TEXTS if values.get(name)}
     numbers = {name: _number(name, values[name]) for name in _NUMBERS if values.get(name)}
     return Filter(**texts, **numbers)  # type: ignore[arg-type] # names are the Struct's own
 
@@ -167,5 +167,5 @@ def _hour_at_or_after(value_ms: int, zone: str) -> int:
 
 def _shown(text: str) -> str:
     """Returns what was typed, short enough and safe to repeat in a sentence."""
-    clean = _UNPRINTABLE.sub("", text)
+    clean = "".join(letter for letter in text if letter.isprintable())
     return f"'{clean[:40]}{'...' if len(clean) > 40 else ''}'"

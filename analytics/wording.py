@@ -239,13 +239,13 @@ def format_duration(value_ms: float | None) -> str:
     """Returns a length of time in its two largest units: ``2 d 3 h``, ``3 h 5 min``, ``42 min``, ``40 s``."""
     if value_ms is None:
         return UNKNOWN
-    if abs(value_ms) < MINUTE_MS:
+    if abs(value_ms) < MINUTE_MS - 500:
         return f"{value_ms / 1000:.0f} s"
     minutes = round(value_ms / MINUTE_MS)
-    days, rest = divmod(minutes, 24 * 60)
-    hours, minutes = divmod(rest, 60)
-    if days:
+    if minutes >= 24 * 60:
+        days, hours = divmod(round(value_ms / HOUR_MS), 24)
         return f"{days} d {hours} h" if hours else f"{days} d"
+    hours, minutes = divmod(minutes, 60)
     if hours:
         return f"{hours} h {minutes} min" if minutes else f"{hours} h"
     return f"{minutes} min"
