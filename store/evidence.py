@@ -53,12 +53,21 @@ def apply_holding(run: Run, holding: Holding, to_ms: int) -> None:
 def apply_accounting(run: Run, row: AccountingRun, written_ms: int) -> None:
     """Works accounting's row into its run, unless the run has one that says more or was written later."""
     assert row.start_ms is not None  # noqa: S101 - a row that never ran makes no run
-    if (row.end_ms is not None, written_ms) < (run.is_final, run.updated_ms):
+    is_piece = row.state == "RESIZING"
+    first_ms = row.start_ms if run.db_index is None else min(run.start_ms, row.start_ms)
+    if run.db_index not in (None, row.db_index):
+        run.start_ms = first_ms
+        if is_piece:
+            if run.is_piece:
+                run.end_ms = later(run.end_ms, row.end_ms)
+            return
+        run.end_ms = None  # that was the end of a piece
+    elif (row.end_ms is not None, written_ms) < (run.is_final, run.updated_ms):
         return
     run.db_index, run.updated_ms, run.job_id, run.state = row.db_index, written_ms, row.job_id, row.state
-    run.start_ms = row.start_ms
+    run.start_ms = first_ms
     if row.end_ms is not None:
-        run.end_ms = max(row.end_ms, row.start_ms)
+        run.end_ms = max(row.end_ms, row.start_ms) if not is_piece else later(run.end_ms, row.end_ms)
     run.seen_ms = max(run.seen_ms, row.end_ms if row.end_ms is not None else written_ms)
     for field in _SAME_NAME:
         value = getattr(row, field)
@@ -99,6 +108,8 @@ def settle(run: Run, allocations: Collection[Allocation], last_ms: dict[int, int
     elif allocations:
         ends = [allocation.end_ms for allocation in allocations if allocation.end_ms is not None]
         run.end_ms = max(ends) if len(ends) == len(allocations) else None
+    if run.is_piece:
+        return
     if run.end_ms is not None:
         run.state = "ENDED"
     elif run.state not in OPEN_STATES or run.state == "ENDED":

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-OPEN_STATES: Final = frozenset({"RUNNING", "SUSPENDED", "ENDED"})
+OPEN_STATES: Final = frozenset({"RUNNING", "SUSPENDED", "RESIZING", "ENDED"})
 """States in which accounting has not said yet how and when the run ended."""
 
 # Clocks of node and controller differ by a second or so, and Prolog may begin before accounting's start: a run that
@@ -63,6 +63,11 @@ class Run(msgspec.Struct, kw_only=True):
     def is_final(self) -> bool:
         """Whether accounting has said when it ended; nothing that nodes say changes start and end after that."""
         return self.db_index is not None and self.end_ms is not None and self.state not in OPEN_STATES
+
+    @property
+    def is_piece(self) -> bool:
+        """Whether only accounting's row of a piece before a resize describes it: Slurm begins a new row at each."""
+        return self.state == "RESIZING"
 
     @property
     def alive_to_ms(self) -> int:

@@ -103,8 +103,9 @@ class RunBook:
         known = self._of("job", row.cluster, row.job_id_raw)
         entry = next((entry for entry in known if entry.run.db_index == row.db_index), None)
         if entry is None:
-            # A row of accounting with another index is another run however the two touch.
-            entry = self._joined([entry for entry in known if entry.run.db_index is None], life)
+            # A row of accounting with another index is another run however the two touch, unless one is a piece.
+            open_to = [e for e in known if e.run.db_index is None or e.run.is_piece or row.state == "RESIZING"]
+            entry = self._joined(open_to, life)
         if entry is None:
             if not row.alloc_gpus:
                 return
@@ -152,11 +153,10 @@ class RunBook:
             return None
         kept = found[0]
         for entry in found[1:]:
-            if kept.run.db_index is None or entry.run.db_index is None:
-                one, other = (
-                    (entry, kept) if kept.run.db_index is None and entry.run.db_index is not None else (kept, entry)
-                )
-                kept = _merge(one, other)
+            if _says_less(entry.run):
+                kept = _merge(kept, entry)
+            elif _says_less(kept.run):
+                kept = _merge(entry, kept)
         return kept
 
 
@@ -167,14 +167,19 @@ def final(entry: Entry) -> Entry:
     return entry
 
 
+def _says_less(run: Run) -> bool:
+    return run.db_index is None or run.is_piece
+
+
 def _copy(run: Run, allocations: dict[int, Allocation]) -> tuple[Run, dict[int, Allocation]]:
     return msgspec.structs.replace(run), {key: msgspec.structs.replace(value) for key, value in allocations.items()}
 
 
 def _merge(kept: Entry, other: Entry) -> Entry:
     run, gone = kept.run, other.run
-    if run.db_index is None:
+    if run.db_index is None or gone.is_piece:
         run.start_ms = min(run.start_ms, gone.start_ms)
+    if run.db_index is None or (run.is_piece and gone.is_piece):
         run.end_ms = None if None in (run.end_ms, gone.end_ms) else max(run.end_ms or 0, gone.end_ms or 0)
     run.restart = max(run.restart, gone.restart)
     run.seen_ms = max(run.seen_ms, gone.seen_ms)

@@ -116,6 +116,30 @@ def test_two_sights_with_a_gap_between_are_joined_by_what_spans_both(tmp_path: A
         assert sum(each["held_ms"] for each in hours(database)) == 12 * HOUR
 
 
+def test_the_pieces_of_a_resized_job_are_one_run(tmp_path: Any) -> None:
+    """Slurm ends a row as RESIZING at each change of size and begins another one with an index of its own."""
+    first = told(db_index=1, end_ms=T0 + 10 * MINUTE, state="RESIZING", alloc_gpus=2)
+    second = told(db_index=2, start_ms=T0 + 10 * MINUTE, end_ms=T0 + 20 * MINUTE, state="RESIZING", alloc_gpus=4)
+    last = told(db_index=3, start_ms=T0 + 20 * MINUTE, end_ms=T0 + 30 * MINUTE, alloc_gpus=1)
+    segments = [
+        held(1, hold(end_ms=T0 + 30 * MINUTE), to_ms=T0 + 30 * MINUTE),
+        told_by(first, last, seq=1),
+        told_by(second, first, seq=2),
+    ]
+    for database in in_any_order(tmp_path, *segments):
+        assert runs(database) == [("100", 0, 30 * MINUTE, "COMPLETED", 3)]
+        assert allocations(database) == [("GPU-0", 0, 30 * MINUTE, "hook")]
+        assert sum(each["held_ms"] for each in hours(database)) == 30 * MINUTE
+
+
+def test_a_resized_job_that_runs_on_has_no_end(database: Database) -> None:
+    first = told(db_index=1, end_ms=T0 + 10 * MINUTE, state="RESIZING")
+    store(database, told_by(first))
+    assert runs(database) == [("100", 0, 10 * MINUTE, "RESIZING", 1)]
+    store(database, told_by(told(db_index=2, start_ms=T0 + 10 * MINUTE), seq=1))
+    assert runs(database) == [("100", 0, None, "RUNNING", 2)]
+
+
 def test_accounting_sent_again_changes_nothing(database: Database) -> None:
     row = told(end_ms=T0 + HOUR)
     store(database, told_by(row))
