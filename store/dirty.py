@@ -52,6 +52,19 @@ def mark_runs(cursor: Cursor, run_keys: Sequence[int]) -> None:
     )
 
 
+def mark_all(cursor: Cursor) -> None:
+    """Marks everything that was ever computed: its definition changed."""
+    cursor.execute("SELECT nextval('generations')")
+    cursor.execute(f"""
+        INSERT INTO dirty_hour
+        SELECT DISTINCT hour_ms, node_key, currval('generations'), hour_ms, hour_ms + {HOUR_MS} FROM gpu_hour
+        ON CONFLICT DO UPDATE SET gen = excluded.gen, from_ms = excluded.from_ms, to_ms = excluded.to_ms
+        """)  # noqa: S608 - a constant
+    cursor.execute("""
+        INSERT INTO dirty_run SELECT run_key, currval('generations') FROM run
+        ON CONFLICT DO UPDATE SET gen = excluded.gen""")
+
+
 def mark_changes(cursor: Cursor, changes: Iterable[Change], before_ms: int, after_ms: int) -> None:
     """Marks held time that is not what it was.
 

@@ -6,10 +6,12 @@ the GPU's row before it, inside its allocation; held time comes from allocations
 
 from typing import Final
 
+import msgspec
+
 from store.catalog import METRICS, Kind, Metric
 from store.columns import HOUR_MS, MAX_SPAN_MS
 from store.database import Cursor, Database
-from store.dirty import as_of_ms
+from store.dirty import as_of_ms, mark_all
 from store.reduction import STATES, by_minute
 from store.schema import UNPLACED, rollup_columns
 from store.settings import StateSettings
@@ -25,9 +27,12 @@ _TIMES: Final = (
 def roll_up(database: Database, limit: int = 512, settings: StateSettings | None = None) -> int:
     """Recomputes at most ``limit`` dirty (hour, node), the newest first, in one transaction; returns how many it took.
 
-    Call it until it returns 0. Marks set anew while it worked stay.
+    Call it until it returns 0. Marks set anew while it worked stay. With other thresholds than last time everything is
+    computed anew, newest first.
     """
+    settings = settings or StateSettings()
     with database.cursor() as cursor, cursor.transaction():
+        _follow_thresholds(cursor, settings)
         work = cursor.arrow(
             f"SELECT hour_ms, node_key, gen, from_ms // {MINUTE_MS} * {MINUTE_MS} AS from_ms, "  # noqa: S608
             f"(to_ms + {MINUTE_MS} - 1) // {MINUTE_MS} * {MINUTE_MS} AS to_ms "
@@ -37,12 +42,22 @@ def roll_up(database: Database, limit: int = 512, settings: StateSettings | None
         if not work.num_rows:
             return 0
         with cursor.table("work", work):
-            _recompute(cursor, settings or StateSettings())
+            _recompute(cursor, settings)
             cursor.execute(
                 "DELETE FROM dirty_hour USING work w WHERE dirty_hour.hour_ms = w.hour_ms "
                 "AND dirty_hour.node_key = w.node_key AND dirty_hour.gen = w.gen"
             )
         return len(work)
+
+
+def _follow_thresholds(cursor: Cursor, settings: StateSettings) -> None:
+    wanted = msgspec.json.encode(settings).decode()
+    known = cursor.scalar("SELECT value FROM meta WHERE key = 'states'")
+    if known == wanted:
+        return
+    if known is not None:
+        mark_all(cursor)
+    cursor.execute("INSERT OR REPLACE INTO meta VALUES ('states', $1)", [wanted])
 
 
 def _recompute(cursor: Cursor, settings: StateSettings) -> None:

@@ -5,6 +5,7 @@ import pytest
 from store.database import Database
 from store.rollup import roll_up
 from store.segment import NullReason
+from store.settings import StateSettings
 from tests.store.building import HOUR, MINUTE, SECOND, T0, gpu, hold, hours, named, row, segment, steady, store, told
 
 EMPTY = {"util_pct": 0, "mem_used_mib": 0, "processes": 0}
@@ -239,6 +240,20 @@ def test_recomputing_gives_equal_rows(database: Database) -> None:
     assert roll_up(database) == 2
     assert (hours(database), named(database, "gpu_minute")) == before
     assert roll_up(database) == 0
+
+
+def test_other_thresholds_compute_everything_anew(database: Database) -> None:
+    store(
+        database, segment(steady(T0, T0 + 2 * HOUR, 0, 0, MINUTE, util_pct=100), holdings=[hold(end_ms=T0 + 2 * HOUR)])
+    )
+    assert [each["low_ms"] for each in hours(database)] == [HOUR, HOUR]
+    with database.cursor() as cursor:
+        cursor.execute("DELETE FROM dirty_run")
+    assert roll_up(database, settings=StateSettings(active_pct=10)) == 2
+    assert [each["active_ms"] for each in hours(database)] == [HOUR, HOUR]
+    with database.cursor() as cursor:
+        assert cursor.scalar("SELECT count(*) FROM dirty_run") == 1
+    assert roll_up(database, settings=StateSettings(active_pct=10)) == 0
 
 
 def test_a_mark_set_while_rolling_up_stays(database: Database) -> None:
