@@ -5,7 +5,7 @@ from typing import Final
 
 from analytics.evidence import RunEvidence
 from analytics.settings import AnalyticsSettings, ConfidenceSettings, ExcludedSettings
-from analytics.wording import format_duration, format_ratio, plural
+from analytics.wording import format_ratio
 
 # Hours that end this way are the hardware's or the scheduler's, never the user's.
 _ENDED_BY_OTHERS: Final = {
@@ -60,20 +60,21 @@ def _not_theirs(run: RunEvidence, settings: AnalyticsSettings) -> str | None:
         return _FAULTS.get(run.faults[0], f"its node reported {run.faults[0]} while it ran")
     braked = max((gpu.throttled_ms / gpu.held_ms for gpu in run.each if gpu.held_ms), default=0.0)
     if braked >= settings.throttled_ratio:
-        return f"a GPU was slowed by heat or a power brake for {format_ratio(braked)} of the time"
+        return "a GPU was slowed by heat or a power brake for much of the time"
     if run.suspended_ms:
-        return f"it was suspended for {format_duration(run.suspended_ms)} and it is not known when"
+        return "it was suspended and it is not known when"
     return None
 
 
 def _too_little(run: RunEvidence, needed: ConfidenceSettings) -> str | None:
+    # Reasons carry thresholds and no figures of the run: equal reasons are one line of a report.
     if run.gpus_seen < run.gpus:
-        return f"{run.gpus_seen} of {plural(run.gpus, 'GPU')} were measured and all are needed"
+        return "not all of its GPUs were measured"
     if not run.measurable and run.coverage < needed.medium_coverage:
         return "utilization cannot be measured on its GPUs"
     if run.coverage < needed.medium_coverage:
         wanted = format_ratio(needed.medium_coverage)
-        return f"it was measured for {format_ratio(run.coverage)} of the time and {wanted} is needed"
+        return f"less than {wanted} of its time was measured"
     if run.min_rows < needed.medium_rows:
-        return f"there are {plural(run.min_rows, 'reading')} and {needed.medium_rows} are needed"
+        return f"it has fewer than {needed.medium_rows} readings"
     return None

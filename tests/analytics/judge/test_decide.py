@@ -94,10 +94,10 @@ def test_confidence(more: dict[str, Any], sure: str | None) -> None:
         ({"state": "PREEMPTED"}, "preempted"),
         ({"faults": ("gpu_lost",)}, "GPU was lost"),
         ({"faults": ("order_disputed",)}, "disputed"),
-        ({"suspended_ms": 600_000}, "suspended for 10 min"),
-        ({"gpus": 8, "coverage": 0.0}, "1 of 8 GPUs were measured"),
+        ({"suspended_ms": 600_000}, "suspended and it is not known when"),
+        ({"gpus": 8, "coverage": 0.0}, "not all of its GPUs"),
         ({"measurable": False, "coverage": 0.0}, "cannot be measured"),
-        ({"coverage": 0.62}, "62 % of the time and 70 % is needed"),
+        ({"coverage": 0.62}, "less than 70 % of its time"),
     ],
 )
 def test_what_bars_a_run_is_listed_with_its_reason(more: dict[str, Any], words: str) -> None:
