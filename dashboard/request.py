@@ -41,6 +41,11 @@ class Request:
     def view(self) -> View:
         return view(self.address, (self.store.data_from_ms, self.as_of_ms), self.zone, self.default_range)
 
+    @functools.cached_property
+    def here(self) -> Address:
+        """The address with its period said, for links to other pages: those have other defaults."""
+        return self.address if self.view.span == "custom" else self.address.change(range=self.view.span)
+
     @property
     def site(self) -> SiteSettings:
         return self.services.site

@@ -100,7 +100,7 @@ def _changes(request: Request, mine: Me) -> Component:
 
 def _hours(request: Request, mine: Me) -> Component:
     now = mine.hours
-    jobs = request.address.to("/jobs", user=mine.user, range=f"{DAYS}d").href
+    jobs = request.here.to("/jobs", user=mine.user, range=f"{DAYS}d").href
     active = share_pct(now.active_gpu_h, now.measured_gpu_h)
     idle = share_pct(now.idle_gpu_h, now.measured_gpu_h)
     figures = [

@@ -59,7 +59,7 @@ def body(request: Request) -> Sequence[Any]:
 
 
 def _figures(request: Request, said: Summary) -> Component:
-    now, address = said.hours, request.address
+    now, address = said.hours, request.here
     nodes, jobs = address.to("/nodes").href, address.to("/jobs", sort="idle_gpu_h").href
     by_size = address.to("/jobs", sort="gpu_h").href
     change = said.change if isinstance(said.change, Change) else None
@@ -170,7 +170,7 @@ def _breakdown(request: Request, said: Callable[[], Summary]) -> Component:
 
 def _bar(request: Request, by: str, row: HoursRow) -> tuple[Any, float, Any]:
     share = f" · {format_pct(100 * row.idle_gpu_h / row.measured_gpu_h)}" if row.measured_gpu_h >= 10 else ""
-    label = filter_link(request.address.change(by=None), "/jobs", by, row.key, f"{by} not known")
+    label = filter_link(request.here.change(by=None), "/jobs", by, row.key, f"{by} not known")
     return label, row.idle_gpu_h, f"{format_gpu_h(row.idle_gpu_h)}{share}"
 
 
@@ -206,7 +206,7 @@ def _idle_now(request: Request) -> Component:
 
 def _recommendations(request: Request) -> Component:
     page = recommendations.recommendations(request.cur, request.viewer, request.window, request.filter, limit=5)
-    address = request.address.to("/recommendations")
+    address = request.here.to("/recommendations")
     if not page.items:
         return cards.card("What to change", cards.empty("No recommendation rests on enough runs yet."), id="changes")
     columns = [

@@ -98,7 +98,7 @@ def _exact(figure: str, gpu_h: float) -> Component:
 def _row(request: Request, row: PersonRow, by: str) -> Sequence[Any]:
     faint = "muted" if row.little else ""
     who = filter_link(
-        request.address.change(by=None), "/jobs", by, row.key, "owner not known yet: accounting has not told"
+        request.here.change(by=None), "/jobs", by, row.key, "owner not known yet: accounting has not told"
     )
     return (
         html.Span([who, coverage_badge(row.coverage)], className=faint, title=LITTLE if row.little else None),

@@ -1,0 +1,152 @@
+"""Charts: nothing leaves the site, Plotly accepts them, they stay small, and everybody can read what they show."""
+
+from collections.abc import Callable
+
+import plotly.graph_objects as go
+import pytest
+
+from analytics.queries.lanes import Lane, Stretch
+from analytics.queries.series import GpuSeries, Series
+from analytics.queries.timeline import Timeline, TimelineRow
+from dashboard import figures, multiples
+from dashboard.components.chart import CONFIG, graph
+from tests.dashboard.pages import Pages
+from tests.factories.ledger import HOUR, MINUTE, T0, Ledger
+
+ZONE = "Europe/Helsinki"
+
+
+def timeline(count: int = 5) -> Timeline:
+    rows = [
+        TimelineRow(
+            start_ms=T0 + i * HOUR,
+            end_ms=T0 + (i + 1) * HOUR,
+            active_gpu_h=1.0,
+            low_gpu_h=0.5,
+            idle_held_gpu_h=0.25,
+            idle_empty_gpu_h=0.25,
+            unknown_gpu_h=1.0,
+            stray_gpu_h=0.0,
+            unallocated_gpu_h=1.0,
+            capacity_gpu_h=4.0,
+        )
+        for i in range(count)
+    ]
+    return Timeline(bucket_ms=HOUR, rows=rows)
+
+
+def series(gpus: int, points: int = 600) -> Series:
+    return Series(
+        resolution_ms=MINUTE,
+        from_raw=True,
+        gpus=[
+            GpuSeries(
+                gpu_key=i,
+                gpu=f"n1:{i}",
+                node="n1",
+                at_ms=[T0 + j * MINUTE for j in range(points)],
+                values={"util_pct": [float(i)] * (points - 1) + [None], "power_w": [None] * points},
+            )
+            for i in range(gpus)
+        ],
+    )
+
+
+def lane(name: str = "n1:0") -> Lane:
+    return Lane(gpu_key=1, gpu=name, node="n1", stretches=[Stretch(state="idle", start_ms=T0, end_ms=T0 + HOUR)])
+
+
+def test_share_chart_is_off_three_times() -> None:
+    assert CONFIG["showSendToCloud"] is False
+    assert CONFIG["plotlyServerURL"] == ""
+    buttons = [button for group in CONFIG["modeBarButtons"] for button in group]
+    assert not {"sendDataToCloud", "sendChartToCloud", "editInChartStudio"} & set(buttons)
+    assert CONFIG["displaylogo"] is False
+
+
+def test_every_chart_goes_through_the_wrapper(pages: Pages, small: Callable[..., Ledger]) -> None:
+    small()
+    seen = 0
+    for address in ("/", "/me", "/jobs", "/jobs/102", "/nodes/n1"):
+        for chart in pages.get(address).charts().values():
+            assert chart["config"] == CONFIG
+            seen += 1
+    assert seen >= 4
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_plotly_accepts_the_figures(scheme: str) -> None:
+    drawn = [
+        figures.state_bars(timeline(), ZONE, scheme, "r"),  # type: ignore[arg-type]
+        figures.lanes_figure([lane()], (T0, T0 + HOUR), [], ZONE, scheme, "r"),  # type: ignore[arg-type]
+        multiples.metrics_figure(series(2), (T0, T0 + HOUR), {}, ZONE, scheme, "r"),  # type: ignore[arg-type]
+        multiples.metrics_figure(series(40), (T0, T0 + HOUR), {}, ZONE, scheme, "r"),  # type: ignore[arg-type]
+    ]
+    for figure in drawn:
+        go.Figure(figure)  # raises ValueError for anything that Plotly does not know
+        for trace in figure["data"]:
+            assert trace["type"] in ("bar", "scatter")  # no WebGL: it needs unsafe-eval
+            assert len(trace.get("y", trace.get("x", []))) <= 1000
+
+
+def test_zoom_survives_a_refresh_while_the_view_is_the_same() -> None:
+    one, two = (figures.state_bars(timeline(n), ZONE, "light", "/?range=7d") for n in (5, 6))
+    assert one["layout"]["uirevision"] == two["layout"]["uirevision"]
+
+
+def test_touch_scrolls_the_page() -> None:
+    assert figures.state_bars(timeline(), ZONE, "light", "r", coarse=True)["layout"]["dragmode"] is False
+
+
+def test_names_from_outside_are_plain_text() -> None:
+    assert figures.plain("<b>x</b>\n\u202ey & z") == "&lt;b&gt;x&lt;/b&gt;  y &amp; z"
+    assert len(figures.plain("n" * 500)) <= 32
+    drawn = figures.lanes_figure([lane("<a href='x'>n</a>")], (T0, T0 + HOUR), [], ZONE, "light", "r")
+    assert "<a" not in str(drawn["data"])
+
+
+def test_idle_of_a_person_is_grey_and_never_red() -> None:
+    drawn = figures.state_bars(timeline(), ZONE, "light", "r", neutral=True)
+    idle = [trace for trace in drawn["data"] if trace["name"].startswith("idle")]
+    assert len(idle) == 2
+    assert "#C0392B" not in str(idle)
+
+
+def test_above_16_gpus_lowest_median_and_band() -> None:
+    drawn = multiples.metrics_figure(series(40), (T0, T0 + HOUR), {}, ZONE, "light", "r")
+    names = [trace.get("name") for trace in drawn["data"]]
+    assert [name for name in names if name and name.startswith("n1:")] == [f"n1:{i}" for i in range(8)]
+    assert "the other 32 are not drawn" in multiples.what_is_drawn(40)
+    middle = drawn["data"][-1]
+    assert middle["y"][0] == 19.5
+    assert middle["y"][-1] is None
+    assert middle["customdata"][0] == "20 % (lowest 0 %, n1:0)"
+
+
+def test_equal_steps_unless_the_clock_changes() -> None:
+    even = multiples.metrics_figure(series(1), (T0, T0 + HOUR), {}, ZONE, "light", "r")["data"][0]
+    assert even["x0"] == "2026-11-23 02:00:00"
+    assert even["dx"] == MINUTE
+    change = 1_792_890_000_000  # Sun 25 Oct 2026, 01:00 UTC: Helsinki sets its clocks back
+    moved = Series(
+        resolution_ms=HOUR,
+        from_raw=False,
+        gpus=[
+            GpuSeries(
+                gpu_key=1,
+                gpu="g",
+                node="n",
+                at_ms=[change + i * HOUR for i in range(-2, 3)],
+                values={"util_pct": [1.0] * 5},
+            )
+        ],
+    )
+    x = multiples.metrics_figure(moved, (change, change + HOUR), {}, ZONE, "light", "r")["data"][0]["x"]
+    assert [text[11:16] for text in x] == ["02:00", "03:00", "03:00", "04:00", "05:00"]
+
+
+def test_chart_has_words_and_height() -> None:
+    figure = figures.state_bars(timeline(), ZONE, "light", "r")
+    shown = str(graph("g", figure, summary="Said in words."))
+    assert "Said in words." in shown
+    assert "'minHeight': '300px'" in shown
