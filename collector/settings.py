@@ -45,3 +45,13 @@ class CollectorSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     """Directory into which the Prolog and Epilog hooks write which job holds which GPU."""
     cgroup_root: str = "/sys/fs/cgroup"
     """Where the cgroup file system is mounted."""
+    sacct: str = "sacct"
+    """Program that the probe `accounting` asks; a path where it is not on PATH."""
+    sacct_every_s: Seconds = 300.0
+    """Seconds between two readings of accounting."""
+    sacct_timeout_s: Seconds = 120.0
+    """Seconds that one call of sacct may take."""
+    sacct_overlap_s: AtLeast0 = 3600.0
+    """Seconds before the last reading that are asked for again: Slurm delivers late what its database missed."""
+    sacct_history_days: AtLeast0 = 1.0
+    """Days of accounting that are read at the first start; what no node recorded counts as not measured."""

@@ -80,7 +80,7 @@ VERSION_1: tuple[str, ...] = (
     # written that describes the run (0: none yet). seen_ms: last moment at which anybody said that the run lives.
     """CREATE TABLE run (
         run_key INTEGER PRIMARY KEY, kind VARCHAR NOT NULL, cluster VARCHAR NOT NULL, job_id_raw VARCHAR NOT NULL,
-        job_id VARCHAR NOT NULL, restart INTEGER NOT NULL, db_index BIGINT, user_name VARCHAR, uid INTEGER,
+        job_id VARCHAR NOT NULL, restart INTEGER NOT NULL, db_index BIGINT, user_name VARCHAR, uid BIGINT,
         account VARCHAR, "partition" VARCHAR, qos VARCHAR, name VARCHAR, state VARCHAR NOT NULL, exit_code VARCHAR,
         interactive BOOLEAN, submit_ms BIGINT, start_ms BIGINT NOT NULL, end_ms BIGINT, suspended_ms BIGINT,
         elapsed_ms BIGINT, timelimit_ms BIGINT, timelimit_unlimited BOOLEAN NOT NULL, nodes INTEGER, node_list VARCHAR,
