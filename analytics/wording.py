@@ -140,8 +140,11 @@ def label(state: str) -> str:
 
 
 def rule_title(rule: str) -> str:
-    """Returns the general title of a rule; for a rule not listed here its id in plain letters."""
-    return RULES.get(rule, rule.replace("_", " "))
+    """Returns the general title of a rule; for a rule not listed here its id in plain letters.
+
+    ``all`` is what stands where no rule could be judged.
+    """
+    return "Any finding" if rule == "all" else RULES.get(rule, rule.replace("_", " "))
 
 
 def run_state(state: str) -> str:

@@ -10,7 +10,7 @@ from analytics.model import HOUR_MS, MINUTE_MS, Viewer
 from analytics.queries import logs
 from analytics.queries.days import midnight
 from analytics.queries.health import accounting_lag_ms, expected_nodes
-from analytics.queries.nodes import NodeRow, nodes
+from analytics.queries.nodes import known
 from analytics.queries.site import Site, site
 from analytics.wording import format_duration, format_time, local, plural
 from store.database import Cursor
@@ -39,13 +39,13 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     steps: list[Step]
 
 
-def progress(cur: Cursor, viewer: Viewer, now_ms: int, zone: str = "UTC") -> Progress:
+def progress(cur: Cursor, viewer: Viewer, now_ms: int, zone: str = "UTC") -> Progress:  # noqa: ARG001 - as every query
     """Returns the checklist as of ``now_ms``, times in ``zone``. A synthetic store is seen at the end of its data."""
     store = site(cur)
     if store.synthetic and store.data_to_ms is not None:
         now_ms = store.data_to_ms
     since_ms, to_ms = store.data_from_ms, store.data_to_ms
-    steps = [_nodes(cur, viewer, now_ms)]
+    steps = [_nodes(cur, now_ms)]
     if store.kind == "slurm":
         steps.append(_accounting(cur, now_ms))
     if since_ms is not None and to_ms is not None:
@@ -70,10 +70,10 @@ def _sentence(store: Site, zone: str) -> str:
     return f"{plural(store.nodes, 'node')} with {plural(store.gpus, 'GPU')}, {since}."
 
 
-def _nodes(cur: Cursor, viewer: Viewer, now_ms: int) -> Step:
-    known = [node for node in nodes(cur, viewer, now_ms) if node.gpus]
-    expected = expected_nodes(cur, known, now_ms)
-    reporting = [node for node in known if not node.silent]
+def _nodes(cur: Cursor, now_ms: int) -> Step:
+    with_gpus = [node for node in known(cur) if node.gpus]
+    expected = expected_nodes(cur, (node.name for node in with_gpus), now_ms)
+    reporting = {node.name for node in with_gpus if not node.is_silent(now_ms)}
     return Step(
         id="nodes",
         done=bool(reporting) and len(reporting) == len(expected),
@@ -82,8 +82,8 @@ def _nodes(cur: Cursor, viewer: Viewer, now_ms: int) -> Step:
     )
 
 
-def _missing(reporting: list[NodeRow], expected: list[str]) -> str | None:
-    missing = NodeSet.fromlist(sorted(set(expected) - {node.name for node in reporting}))
+def _missing(reporting: set[str], expected: list[str]) -> str | None:
+    missing = NodeSet.fromlist(sorted(set(expected) - reporting))
     if missing:
         return f"Start `gpuledger collect` on {missing}."
     return None if reporting else "Start `gpuledger collect` on a node with GPUs."

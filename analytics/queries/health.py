@@ -1,5 +1,6 @@
 """Can these numbers be trusted? What reported, what was refused, what ran and what failed."""
 
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -110,7 +111,7 @@ def health(cur: Cursor, viewer: Viewer, now_ms: int) -> Health:
     seen_ms = to_ms if store.synthetic and to_ms is not None else now_ms
     listed = nodes(cur, viewer, seen_ms)
     with_gpus = [node for node in listed if node.gpus]
-    expected = expected_nodes(cur, with_gpus, seen_ms)
+    expected = expected_nodes(cur, (node.name for node in with_gpus), seen_ms)
     came = arrivals(cur, seen_ms)
     if store.synthetic:
         came = msgspec.structs.replace(came, late=0)  # two weeks that were sent at once are not late
@@ -152,9 +153,9 @@ def health(cur: Cursor, viewer: Viewer, now_ms: int) -> Health:
     )
 
 
-def expected_nodes(cur: Cursor, known: list[NodeRow], now_ms: int) -> list[str]:
+def expected_nodes(cur: Cursor, reported: Iterable[str], now_ms: int) -> list[str]:
     """Returns the names of nodes that should report: those that ever did, and those of GPU jobs of the last 7 days."""
-    names = {node.name for node in known}
+    names = set(reported)
     for (text,) in cur.tuples(_LISTED, {"since": now_ms - 7 * _DAY_MS}):
         try:
             names.update(NodeSet(text))

@@ -8,7 +8,8 @@ import msgspec
 from analytics.model import HOUR_MS, MINUTE_MS, Filter, State, Viewer, Window
 from analytics.queries import events
 from analytics.queries.events import EventRow
-from analytics.queries.hours import HoursRow, breakdown
+from analytics.queries.figures import gpu_h, ratio
+from analytics.queries.pieces import pieces
 from analytics.queries.scope import fill, visible
 from analytics.queries.stretches import Stretch, merge
 from store.database import Cursor
@@ -95,7 +96,9 @@ class NodeDetail(msgspec.Struct, frozen=True, kw_only=True):
     events: list[EventRow]
 
 
-class _Node(msgspec.Struct, frozen=True):
+class Known(msgspec.Struct, frozen=True):
+    """A node as it described itself; enough to tell who reports."""
+
     node_key: int
     name: str
     cluster: str
@@ -108,6 +111,10 @@ class _Node(msgspec.Struct, frozen=True):
     first_ms: int
     last_ms: int
     skew_ms: int | None
+
+    def is_silent(self, now_ms: int) -> bool:
+        """Returns whether the newest row is older than 3 intervals."""
+        return now_ms - self.last_ms > STALE_INTERVALS * self.interval_ms
 
 
 _NODES: Final = """
@@ -143,19 +150,41 @@ _NOW: Final = """
 _LOOK_BACK_MS: Final = 15 * MINUTE_MS  # the longest span of a row
 
 
+_HOURS: Final = """
+    SELECT node, CAST(sum(held) AS BIGINT) AS held, CAST(sum(idle_held + idle_empty) AS BIGINT) AS idle,
+        CAST(sum(unknown) AS BIGINT) AS unknown, CAST(sum(unmeasurable) AS BIGINT) AS unmeasurable
+    FROM ({piece}) GROUP BY node"""
+
+_HOUR_COLUMNS: Final = ("node", "held", "idle_held", "idle_empty", "unknown", "unmeasurable")
+
+
+class _Hours(msgspec.Struct, frozen=True):
+    node: str | None
+    held: int
+    idle: int
+    unknown: int
+    unmeasurable: int
+
+
+def known(cur: Cursor, name: str | None = None) -> list[Known]:
+    """Returns every node by name, or the one of that name: cheap, without what its GPUs do."""
+    return cur.rows(_NODES, {"name": name}, Known)
+
+
 def nodes(cur: Cursor, viewer: Viewer, now_ms: int) -> list[NodeRow]:
     """Returns every node by name. ``now_ms`` tells the age; on data at rest pass the moment the data reaches to."""
-    return [row for row, _ in _nodes(cur, viewer, now_ms, None)]
+    return _rows(cur, viewer, now_ms, known(cur))
 
 
-def _nodes(cur: Cursor, viewer: Viewer, now_ms: int, name: str | None) -> list[tuple[NodeRow, int]]:
-    found = cur.rows(_NODES, {"name": name}, _Node)
+def _rows(cur: Cursor, viewer: Viewer, now_ms: int, found: list[Known]) -> list[NodeRow]:
     if not found:
         return []
     gpus = _now(cur, viewer, [node.node_key for node in found], now_ms)
     window = Window.last(DAY_HOURS, max(node.last_ms for node in found))
-    day = {row.key: row for row in breakdown(cur, viewer, window, Filter(node=name), "node")}
-    return [(_row(node, gpus[node.node_key], day.get(node.name), now_ms), node.node_key) for node in found]
+    only = found[0].name if len(found) == 1 else None
+    piece = pieces(viewer, window, Filter(node=only), _HOUR_COLUMNS)
+    day = {row.node: row for row in cur.rows(fill(_HOURS, piece=piece.sql), piece.params, _Hours)}
+    return [_row(node, gpus[node.node_key], day.get(node.name), now_ms) for node in found]
 
 
 def _now(cur: Cursor, viewer: Viewer, node_keys: list[int], now_ms: int) -> dict[int, list[GpuNow]]:
@@ -167,17 +196,16 @@ def _now(cur: Cursor, viewer: Viewer, node_keys: list[int], now_ms: int) -> dict
     return by_node
 
 
-def _row(node: _Node, gpu_now: list[GpuNow], day: HoursRow | None, now_ms: int) -> NodeRow:
-    age_ms = max(0, now_ms - node.last_ms)
-    known = msgspec.structs.asdict(node)
-    del known["node_key"]
+def _row(node: Known, gpu_now: list[GpuNow], day: _Hours | None, now_ms: int) -> NodeRow:
+    described = msgspec.structs.asdict(node)
+    del described["node_key"]
     return NodeRow(
-        **known,
-        age_ms=age_ms,
-        silent=age_ms > STALE_INTERVALS * node.interval_ms,
-        held_gpu_h_day=day.held_gpu_h if day else 0.0,
-        idle_gpu_h_day=day.idle_gpu_h if day else 0.0,
-        coverage_day=day.coverage if day else None,
+        **described,
+        age_ms=max(0, now_ms - node.last_ms),
+        silent=node.is_silent(now_ms),
+        held_gpu_h_day=gpu_h(day.held) if day else 0.0,
+        idle_gpu_h_day=gpu_h(day.idle) if day else 0.0,
+        coverage_day=ratio(day.held - day.unknown, day.held - day.unmeasurable) if day else None,
         gpu_now=gpu_now,
     )
 
@@ -213,10 +241,11 @@ _HOLDERS: Final = """
 
 def node(cur: Cursor, viewer: Viewer, name: str, now_ms: int) -> NodeDetail | None:
     """Returns one node, or None where there is none of that name."""
-    found = _nodes(cur, viewer, now_ms, name)
+    found = known(cur, name)
     if not found:
         return None
-    row, node_key = found[0]
+    node_key = found[0].node_key
+    (row,) = _rows(cur, viewer, now_ms, found)
     end = max(row.last_ms, now_ms // MINUTE_MS * MINUTE_MS)
     span = {"node_key": node_key, "start": end - DAY_HOURS * HOUR_MS, "end": end}
     seen = visible(viewer)
