@@ -45,8 +45,8 @@ class Asked(msgspec.Struct, frozen=True):
     values: Mapping[str, str]
 
     def window(self, default: str) -> Window:
-        start, end, span = (self.values.get(name) for name in ("from", "to", "range"))
-        return parse_window(start, end, span, self.as_of_ms, self.zone, default)
+        start, end, span, week = (self.values.get(name) for name in ("from", "to", "range", "week"))
+        return parse_window(start, end, span or week, self.as_of_ms, self.zone, default)
 
     @property
     def filter(self) -> Filter:

@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +14,11 @@ from flask.testing import FlaskClient
 
 from analytics.model import Filter, Viewer, Window
 from analytics.queries.hours import hours
+from analytics.requests import FILTER_NAMES, WINDOW_NAMES
 from analytics.settings import AnalyticsSettings
 from analytics.site import SiteSettings
-from dashboard.api import create_blueprint
+from dashboard.api import LIST_NAMES, create_blueprint
+from dashboard.api_answers import ANSWERS
 from dashboard.services import EXTENSION, Services
 from store.database import Cursor, Database
 from tests.factories.fixtures import cur, database, ledger
@@ -196,6 +200,21 @@ def test_csv_is_unrounded_whole_and_safe_in_a_spreadsheet(client: FlaskClient, f
     assert [row["name"] for row in rows] == ["train, fast", "'=cmd()", "'=cmd()"]
     assert (rows[0]["gpu_h"], rows[0]["unknown_gpu_h"], rows[0]["sm_mean_pct"]) == ("1.0", repr(1 / 6), "")
     assert json.loads(rows[0]["findings"])[0]["rule"] == "gpu_never_used"
+
+
+@pytest.mark.parametrize("query", ["range=2026-W48", "week=2026-W48", "from=2026-11-23&to=2026-11-30"])
+def test_a_week_of_the_zone(client: FlaskClient, filled: Cursor, query: str) -> None:
+    found = get(client, f"/api/v1/summary?{query}")
+    assert (found["window"]["from"], found["window"]["to"]) == ("2026-11-22T23:00:00Z", "2026-11-25T00:00:00Z")
+
+
+def test_every_address_is_documented() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
+    for path in ANSWERS:
+        shown = re.sub(r"<\w+:(\w+)>", r"<\1>", path)
+        assert f"`/api/v1{shown}`" in text
+    for name in (*WINDOW_NAMES, *FILTER_NAMES, *LIST_NAMES):
+        assert f"`{name}`" in text
 
 
 def test_the_health_check_answers_on_an_empty_store(client: FlaskClient) -> None:
