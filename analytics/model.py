@@ -20,8 +20,11 @@ class Viewer(msgspec.Struct, frozen=True):
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):
-    """Half open [start_ms, end_ms) in UTC. Hour rollups answer it, so both ends lie on full hours of the site's zone,
-    except that the end may be the moment the data reaches to."""
+    """Half open [start_ms, end_ms) in UTC.
+
+    Hour rollups answer it, so both ends lie on full hours of the site's zone, except that the end may be the moment
+    the data reaches to.
+    """
 
     start_ms: int
     end_ms: int
