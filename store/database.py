@@ -14,7 +14,7 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
-from store.errors import DiskFull, QueryTimeout, StoreBusy, StoreError, StoreStopped
+from store.errors import DiskFull, QueryTimeout, StoreBusy, StoreError, StoreStopped, Unstorable
 from store.lock import DirectoryLock, refuse_network_file_system
 from store.migrations import migrate, refuse_other_version
 from store.settings import StoreSettings
@@ -135,7 +135,8 @@ def _sentence(error: duckdb.Error, directory: Path) -> StoreError:
         return StoreError(
             f"The database ran out of memory ({first}); raise store.memory_limit_mib or narrow the query."
         )
-    return StoreError(f"The database in {directory} refused a statement ({first}); this is a fault to report.")
+    kind = Unstorable if isinstance(error, duckdb.DataError | duckdb.IntegrityError) else StoreError
+    return kind(f"The database in {directory} refused a statement ({first}); this is a fault to report.")
 
 
 class Database:

@@ -39,6 +39,10 @@ class SchemaTooNew(StoreError):
         self.known = known
 
 
+class Unstorable(StoreError):
+    """A value does not fit its column or breaks a rule of its table."""
+
+
 class DiskFull(StoreError):
     """No room for what was to be written; nothing was lost that had been acknowledged."""
 

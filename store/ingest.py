@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from store import attendants, columns, dirty, quarantine, runtables
 from store.database import Cursor, Database
+from store.errors import Unstorable
 from store.parsed import Parsed, parse
 from store.places import keep_gpus, keep_nodes
 from store.runbook import Entry, RunBook, final
@@ -29,6 +30,10 @@ class IngestResult(msgspec.Struct, frozen=True, kw_only=True):
     duplicates: int = 0
     quarantined: int = 0
 
+    def __add__(self, other: "IngestResult") -> "IngestResult":
+        both = (self, other)
+        return IngestResult(**{name: sum(getattr(each, name) for each in both) for name in self.__struct_fields__})
+
 
 def ingest(database: Database, batch: Sequence[tuple[str, bytes]], received_ms: int) -> IngestResult:
     """Stores a batch of (name, bytes) as the inbox gives them; all of it or nothing.
@@ -40,10 +45,24 @@ def ingest(database: Database, batch: Sequence[tuple[str, bytes]], received_ms: 
         StoreError: nothing of the batch was stored.
     """
     parsed, refused = parse(batch, received_ms, synthetic=database.synthetic)
+    try:
+        return _store_batch(database, parsed, refused, received_ms)
+    except (Unstorable, pa.ArrowException, OverflowError) as error:
+        if len(batch) > 1:  # one segment spoils the batch: half by half, the others go on
+            half = len(batch) // 2
+            return ingest(database, batch[:half], received_ms) + ingest(database, batch[half:], received_ms)
+        [(name, data)] = batch
+        reason = f"segment refused: a value in it cannot be stored ({str(error).partition(chr(10))[0]})"
+        return _store_batch(database, [], [quarantine.Refusal(name, data, reason)], received_ms)
+
+
+def _store_batch(
+    database: Database, parsed: Sequence[Parsed], refused: Sequence[quarantine.Refusal], received_ms: int
+) -> IngestResult:
     with database.cursor() as cursor, cursor.transaction():
-        if refused:
-            quarantine.keep(cursor, refused, received_ms)
         fresh = _not_stored(cursor, parsed)
+        partly = [quarantine.Refusal(item.segment.name, None, reason) for item in fresh for reason in item.passed_over]
+        quarantine.keep(cursor, [*refused, *partly], received_ms)
         if fresh:
             _store(cursor, fresh, received_ms)
     return IngestResult(
@@ -75,7 +94,7 @@ def _store(cursor: Cursor, items: Sequence[Parsed], received_ms: int) -> None:
     book = _book(cursor, items, nodes)
     entries = _observe(book, items, places)
     for item in items:
-        for row in item.segment.accounting:
+        for row in item.accounting:
             book.describe(row, item.segment.written_ms)
     book.settle(dict(cursor.tuples("SELECT node_key, last_ms FROM node")))
     changed = runtables.write(cursor, book)
@@ -103,7 +122,7 @@ def _touched(item: Parsed, reached: dict[str, int]) -> tuple[int, int]:
 
 def _book(cursor: Cursor, items: Sequence[Parsed], nodes: dict[str, int]) -> RunBook:
     held = {(h.kind, h.cluster, h.job_id) for item in items for h in item.segment.holdings}
-    told = {("job", row.cluster, row.job_id_raw) for item in items for row in item.segment.accounting}
+    told = {("job", row.cluster, row.job_id_raw) for item in items for row in item.accounting}
     return runtables.load(cursor, held.union(told, runtables.open_sessions(cursor, nodes.values())))
 
 

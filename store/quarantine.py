@@ -12,10 +12,10 @@ from store.errors import DiskFull
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """What was refused: the name it came under, its bytes, and one sentence."""
+    """What was refused: the name it came under, its bytes (None: they are stored, all but a part), and one sentence."""
 
     name: str
-    data: bytes
+    data: bytes | None
     reason: str
 
 
@@ -27,7 +27,8 @@ def keep(cursor: Cursor, refused: Sequence[Refusal], received_ms: int) -> None:
     """
     directory = cursor.database.directory / "quarantine"
     for refusal in refused:
-        _write(directory, re.sub(r"[^A-Za-z0-9._~-]", "_", refusal.name)[:200] or "unnamed", refusal.data)
+        if refusal.data is not None:
+            _write(directory, re.sub(r"[^A-Za-z0-9._~-]", "_", refusal.name)[:200] or "unnamed", refusal.data)
         cursor.execute(
             "INSERT INTO quarantine SELECT $1, $2, $3 "
             "WHERE NOT EXISTS (FROM quarantine WHERE name = $1 AND reason = $3)",

@@ -24,7 +24,7 @@ _TIMES: Final = (
 )
 
 
-def roll_up(database: Database, limit: int = 512, settings: StateSettings | None = None) -> int:
+def roll_up(database: Database, limit: int = 256, settings: StateSettings | None = None) -> int:
     """Recomputes at most ``limit`` dirty (hour, node), the newest first, in one transaction; returns how many it took.
 
     Call it until it returns 0. Marks set anew while it worked stay. With other thresholds than last time everything is

@@ -8,8 +8,8 @@ import pytest
 from store.database import Database
 from store.errors import StoreError
 from store.ingest import IngestResult, ingest
-from store.segment import Column, Event, NullReason, ProbeRun, Table, encode
-from tests.store.building import HOUR, MINUTE, NOW, T0, gpu, hold, packed, row, segment, steady, store, table
+from store.segment import Column, Event, NullReason, ProbeRun, Segment, Table, encode
+from tests.store.building import HOUR, MINUTE, NOW, T0, gpu, hold, packed, row, segment, steady, store, table, told
 
 ROWS = steady(T0, T0 + MINUTE, 0, 0, util_pct=500, mem_used_mib=100)
 
@@ -78,6 +78,45 @@ def test_what_cannot_be_stored_is_kept_aside(database: Database, data: bytes, re
     # Given again after a failure further on, it is there once.
     ingest(database, [("bad/../one", data)], NOW)
     assert tuples(database, "SELECT count(*) FROM quarantine") == [(1,)]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        segment(devices=[gpu("GPU-9", index=2**40)], last_ms=T0 + MINUTE),
+        segment(devices=[gpu("GPU-9", mem_total_mib=-(2**62))], last_ms=T0 + MINUTE),
+        segment(interval_ms=2**33, last_ms=T0 + MINUTE),
+        segment(holdings=[hold(restart=2**31)], last_ms=T0 + MINUTE),
+        segment(probes=[ProbeRun(probe="gpu", at_ms=T0, duration_ms=1, rows=2**31)], last_ms=T0 + MINUTE),
+        segment(accounting=[told(end_ms=T0, db_index=2**63)], last_ms=T0 + MINUTE),
+        segment(devices=[gpu(slices=0)], last_ms=T0 + MINUTE),
+        segment(devices=[gpu(slices=8, slices_of=7)], last_ms=T0 + MINUTE),
+        segment(holdings=[hold(start_ms=0)], last_ms=T0 + MINUTE),
+        segment(holdings=[hold(start_ms=T0, end_ms=T0 - 1)], last_ms=T0 + MINUTE),
+        segment(holdings=[hold(end_ms=2**62)], last_ms=T0 + MINUTE),
+    ],
+    ids=lambda odd: None,
+)
+def test_one_odd_segment_does_not_hold_up_the_others(database: Database, odd: Segment) -> None:
+    others = [segment(ROWS, node=f"n{number}", holdings=[hold()]) for number in range(2, 7)]
+    result = store(database, *others[:3], odd, *others[3:])
+    assert (result.segments, result.quarantined) == (5, 1)
+    assert tuples(database, "SELECT name, reason LIKE 'segment refused: %' FROM quarantine") == [(odd.name, True)]
+
+
+def test_a_row_of_accounting_that_cannot_be_is_passed_over_and_told(database: Database) -> None:
+    rows = [
+        told("1", end_ms=T0 + HOUR),
+        told("2", start_ms=0, end_ms=T0),
+        told("3", end_ms=2**60),
+        told("4", end_ms=T0 - 1),
+    ]
+    assert store(database, segment(accounting=rows)).quarantined == 0
+    assert tuples(database, "SELECT job_id FROM run") == [("1",)]
+    reasons = [reason for (reason,) in tuples(database, "SELECT reason FROM quarantine ORDER BY reason")]
+    assert [reason.partition(" is said")[0] for reason in reasons] == [
+        f"accounting row passed over: job {number}" for number in (2, 3, 4)
+    ]
 
 
 def test_unknown_columns_are_set_aside_and_counted(database: Database) -> None:
