@@ -46,6 +46,10 @@ def apply_holding(run: Run, holding: Holding, to_ms: int) -> None:
     run.name = run.name or holding.name
     if run.db_index is None:
         run.start_ms = min(run.start_ms, holding.start_ms)
+    if run.kind == "session" and holding.end_ms is not None:
+        # A session that is over is told once, with the moment its last process was seen: before that, all through the
+        # wait for another process, it was listed as lasting. What is told outranks what was listed.
+        run.elapsed_ms = max(run.elapsed_ms or 0, holding.end_ms - run.start_ms)
     if not run.is_final:
         run.end_ms = later(run.end_ms, holding.end_ms)
 
@@ -102,7 +106,11 @@ def settle(run: Run, allocations: Collection[Allocation], last_ms: dict[int, int
         for allocation in allocations:
             allocation.end_ms = run.end_ms
         return
-    if run.kind == "session":
+    if run.kind == "session" and run.elapsed_ms is not None:
+        run.end_ms = run.start_ms + run.elapsed_ms
+        for allocation in allocations:
+            allocation.end_ms = run.end_ms
+    elif run.kind == "session":
         over = any(last_ms.get(a.node_key, 0) - run.seen_ms > SESSION_GAP_MS for a in allocations)
         run.end_ms = run.seen_ms if over or run.end_ms == run.seen_ms else None
     elif allocations:

@@ -8,7 +8,7 @@ import pytest
 
 from store.database import Database
 from store.segment import Segment
-from tests.store.building import HOUR, MINUTE, SECOND, T0, gpu, hold, hours, segment, steady, store, told
+from tests.store.building import HOUR, MINUTE, SECOND, T0, empty_store, gpu, hold, hours, segment, steady, store, told
 
 BUSY = {"util_pct": 900}
 
@@ -43,7 +43,7 @@ def in_any_order(tmp_path: Any, *segments: Segment) -> Iterable[Database]:
     """A store for each order in which the segments may come one by one, and one for all as a batch."""
     ways = [[[one] for one in order] for order in permutations(segments)]
     for number, batches in enumerate([*ways, [list(reversed(segments))]]):
-        with Database.open(tmp_path / str(number)) as database:
+        with empty_store(tmp_path / str(number)) as database:
             for batch in batches:
                 store(database, *batch)
             yield database
@@ -209,3 +209,24 @@ def test_sessions_end_where_they_were_last_seen(database: Database) -> None:
     found = [(job, end) for job, _, end, *_ in runs(database)]
     assert found == [("s-1", 2 * MINUTE), ("s-2", None)]
     assert sum(each["held_ms"] for each in hours(database)) == 3 * MINUTE
+
+
+def test_the_wait_after_the_last_process_of_a_session_is_nobodys(tmp_path: Any) -> None:
+    """The agent lists it as lasting until nobody came back, then tells when its last process was seen."""
+    session = hold("s-1", kind="session", cluster="pc", source="process")
+    told_end = hold("s-1", kind="session", cluster="pc", source="process", end_ms=T0 + MINUTE)
+    segments = [
+        segment(
+            steady(T0 + seq * MINUTE, T0 + (seq + 1) * MINUTE, 0, 0 if listed else None, **BUSY),
+            seq=seq,
+            node="pc",
+            slurm=False,
+            holdings=listed,
+            cluster="pc",
+        )
+        for seq, listed in enumerate([(session,), (session,), (told_end,)])
+    ]
+    for database in in_any_order(tmp_path, *segments):
+        assert runs(database) == [("s-1", 0, MINUTE, "ENDED", None)]
+        assert allocations(database) == [("GPU-0", 0, MINUTE, "process")]
+        assert sum(each["held_ms"] for each in hours(database)) == MINUTE
