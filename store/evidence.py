@@ -106,13 +106,8 @@ def settle(run: Run, allocations: Collection[Allocation], last_ms: dict[int, int
         for allocation in allocations:
             allocation.end_ms = run.end_ms
         return
-    if run.kind == "session" and run.elapsed_ms is not None:
-        run.end_ms = run.start_ms + run.elapsed_ms
-        for allocation in allocations:
-            allocation.end_ms = run.end_ms
-    elif run.kind == "session":
-        over = any(last_ms.get(a.node_key, 0) - run.seen_ms > SESSION_GAP_MS for a in allocations)
-        run.end_ms = run.seen_ms if over or run.end_ms == run.seen_ms else None
+    if run.kind == "session":
+        _end_session(run, allocations, last_ms)
     elif allocations:
         ends = [allocation.end_ms for allocation in allocations if allocation.end_ms is not None]
         run.end_ms = max(ends) if len(ends) == len(allocations) else None
@@ -122,6 +117,16 @@ def settle(run: Run, allocations: Collection[Allocation], last_ms: dict[int, int
         run.state = "ENDED"
     elif run.state not in OPEN_STATES or run.state == "ENDED":
         run.state = "RUNNING"
+
+
+def _end_session(run: Run, allocations: Collection[Allocation], last_ms: dict[int, int]) -> None:
+    if run.elapsed_ms is not None:
+        run.end_ms = run.start_ms + run.elapsed_ms
+        for allocation in allocations:
+            allocation.end_ms = run.end_ms
+        return
+    over = any(last_ms.get(a.node_key, 0) - run.seen_ms > SESSION_GAP_MS for a in allocations)
+    run.end_ms = run.seen_ms if over or run.end_ms == run.seen_ms else None
 
 
 def _ms(seconds: float | None, otherwise: int | None) -> int | None:
