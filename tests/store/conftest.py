@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from store.database import Database
+from tests.store.building import empty_store
 
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
-    with Database.open(tmp_path / "data") as opened:
+    with empty_store(tmp_path / "data") as opened:
         yield opened

@@ -14,7 +14,22 @@ from store.database import Database
 from store.ingest import ingest
 from store.rollup import roll_up
 from store.segment import AccountingRun, Holding, Segment
-from tests.store.building import HOUR, MINUTE, NOW, SECOND, T0, gpu, hold, hours, named, packed, row, segment, told
+from tests.store.building import (
+    HOUR,
+    MINUTE,
+    NOW,
+    SECOND,
+    T0,
+    empty_store,
+    gpu,
+    hold,
+    hours,
+    named,
+    packed,
+    row,
+    segment,
+    told,
+)
 
 NODES = 2
 GPUS = 2
@@ -79,7 +94,7 @@ def _segment(
 
 @contextmanager
 def stored(batches: list[list[Segment]], *, between: bool) -> Iterator[Database]:
-    with TemporaryDirectory() as directory, Database.open(Path(directory)) as database:
+    with TemporaryDirectory() as directory, empty_store(Path(directory)) as database:
         for batch in batches:
             ingest(database, packed(*batch), NOW)
             while between and roll_up(database, limit=3):
