@@ -15,8 +15,8 @@ _MINUTES: Final = f"""
     WHERE """  # noqa: S608
 
 _BETWEEN: Final = "minute_ms >= $from_minute AND minute_ms < $to_minute"
-_EDGES: Final = """
-    (minute_ms >= $from_minute AND minute_ms < $from_hour OR minute_ms >= $to_hour AND minute_ms < $to_minute)"""
+_BEFORE: Final = "minute_ms >= $from_minute AND minute_ms < least($from_hour, $to_minute)"
+_AFTER: Final = "minute_ms >= greatest($to_hour, $from_hour) AND minute_ms < $to_minute"
 
 
 def floor(value_ms: int, step_ms: int) -> int:
@@ -32,14 +32,17 @@ def rollup(window: Window, columns: Iterable[str], *, minutes: bool = False) -> 
     to, so the hour it lies in holds nothing beyond it.
     """
     named = "".join(f", {column}" for column in columns)
-    edges: Params = {"from_minute": floor(window.start_ms, MINUTE_MS), "to_minute": window.end_ms}
+    start_minute, end = floor(window.start_ms, MINUTE_MS), window.end_ms
     if minutes:
-        return Condition(fill(_MINUTES + _BETWEEN, columns=named), edges)
-    starts, ends = window.start_ms % HOUR_MS == 0, window.end_ms % HOUR_MS == 0 or window.end_ms % MINUTE_MS != 0
-    hours: Params = {
-        "from_hour": -floor(-window.start_ms, HOUR_MS),
-        "to_hour": window.end_ms if ends else floor(window.end_ms, HOUR_MS),
-    }
-    if starts and ends:
-        return Condition(fill(_HOURS, columns=named), hours)
-    return Condition(fill(f"{_HOURS} UNION ALL {_MINUTES}{_EDGES}", columns=named), hours | edges)
+        return Condition(fill(_MINUTES + _BETWEEN, columns=named), {"from_minute": start_minute, "to_minute": end})
+    whole_end = end % HOUR_MS == 0 or end % MINUTE_MS != 0
+    parts = [Condition(_HOURS, {"from_hour": -floor(-window.start_ms, HOUR_MS)})]
+    params: Params = {"to_hour": end if whole_end else floor(end, HOUR_MS)}
+    # One SELECT an edge: DuckDB passes over whole row groups for a range of time, but not for two joined by OR.
+    if window.start_ms % HOUR_MS:
+        parts.append(Condition(_MINUTES + _BEFORE, {"from_minute": start_minute, "to_minute": end}))
+    if not whole_end:
+        parts.append(Condition(_MINUTES + _AFTER, {"to_minute": end}))
+    for part in parts:
+        params = params | part.params
+    return Condition(fill(" UNION ALL ".join(part.sql for part in parts), columns=named), params)
