@@ -121,7 +121,7 @@ def job_(asked: Asked, text: str) -> dict[str, Any]:
 
 
 def findings_(asked: Asked) -> dict[str, Any]:
-    """Findings that meet the window, most GPU-hours first; ``open=1`` only those still true."""
+    """Findings that meet the window, most GPU-hours first; ``past=1`` also those that are over."""
     window, page = asked.window("7d"), asked.page
     found = findings.findings(
         asked.cur,
@@ -130,7 +130,7 @@ def findings_(asked: Asked) -> dict[str, Any]:
         asked.filter,
         limit=page.limit,
         offset=page.offset,
-        open_only=asked.one_of("open", ("0", "1"), "0") == "1",
+        with_past=asked.one_of("past", ("0", "1"), "0") == "1",
     )
     not_judged = findings.unjudged(asked.cur, asked.viewer, window, asked.filter)
     more = {"total": plain(found.total), "unjudged": plain(not_judged), "window": shown_window(window)}

@@ -50,13 +50,21 @@ def find_pages() -> list[Page]:
     return sorted(pages, key=lambda page: page.order)
 
 
+class Application(Dash):
+    """Dash, with the shape of the page instead of a word while its scripts load."""
+
+    def interpolate_index(self, **parts: str) -> str:  # type: ignore[override] # called with keywords alone
+        shape = '<div id="react-entry-point"><div class="skeleton"></div></div>'
+        return super().interpolate_index(**{**parts, "app_entry": shape})
+
+
 def create_app(services: Services) -> Dash:
     """Returns the application; ``.server`` is its Flask app, with the API beside the pages."""
     server = Flask("dashboard", static_folder=None)
     server.extensions[EXTENSION] = services
     server.register_blueprint(create_blueprint(services))
     kept_reports.register(server)
-    app = Dash(
+    app = Application(
         "dashboard",
         server=server,  # type: ignore[arg-type] # Dash says bool and takes a Flask app
         assets_folder=str(ASSETS),

@@ -45,6 +45,13 @@ def plain(text: str, longest: int = 32) -> str:
     return short.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+def short(gpu: str, longest: int) -> str:
+    """Returns ``node:index`` to fit beside a lane: the index and the end of the node's name tell GPUs apart."""
+    if len(gpu) > longest:
+        gpu = f"{gpu[: longest - 7]}…{gpu[-6:]}"
+    return plain(gpu)
+
+
 def wall(value_ms: int, zone: str) -> str:
     """Returns a moment as the site's wall-clock time; Plotly draws it as it stands."""
     return local(value_ms, zone).strftime("%Y-%m-%d %H:%M:%S")
@@ -186,7 +193,12 @@ def lane_traces(lanes: Sequence[Lane], zone: str, scheme: Scheme, axis: str = "y
     """Returns state lanes as horizontal bars, one trace a state: equal states are merged before they come here."""
     traces = []
     for state in STATES:
-        stretches = [(lane, stretch) for lane in lanes for stretch in lane.stretches if stretch.state == state]
+        stretches = [
+            (place, lane, stretch)
+            for place, lane in enumerate(lanes)
+            for stretch in lane.stretches
+            if stretch.state == state
+        ]
         if not stretches:
             continue
         traces.append(
@@ -194,9 +206,9 @@ def lane_traces(lanes: Sequence[Lane], zone: str, scheme: Scheme, axis: str = "y
                 "type": "bar",
                 "orientation": "h",
                 "name": label(state),
-                "y": [plain(lane.gpu) for lane, _ in stretches],
-                "base": [wall(stretch.start_ms, zone) for _, stretch in stretches],
-                "x": [stretch.end_ms - stretch.start_ms for _, stretch in stretches],
+                "y": [str(place) for place, _, _ in stretches],
+                "base": [wall(stretch.start_ms, zone) for _, _, stretch in stretches],
+                "x": [stretch.end_ms - stretch.start_ms for _, _, stretch in stretches],
                 "width": 0.72,
                 "yaxis": axis,
                 "marker": fill(state, scheme),
@@ -205,10 +217,11 @@ def lane_traces(lanes: Sequence[Lane], zone: str, scheme: Scheme, axis: str = "y
                         format_duration(stretch.end_ms - stretch.start_ms),
                         f"{local(stretch.start_ms, zone):%a %H:%M}-{local(stretch.end_ms, zone):%H:%M}",
                         f"{(format_iso(stretch.start_ms) or '')[11:16]} UTC",
+                        plain(lane.gpu),
                     ]
-                    for _, stretch in stretches
+                    for _, lane, stretch in stretches
                 ],
-                "hovertemplate": f"<b>%{{y}}</b><br>{label(state)} for %{{customdata[0]}}"
+                "hovertemplate": f"<b>%{{customdata[3]}}</b><br>{label(state)} for %{{customdata[0]}}"
                 "<br>%{customdata[1]} (%{customdata[2]})<extra></extra>",
             }
         )
@@ -250,7 +263,9 @@ def lanes_figure(
             yaxis={
                 "type": "category",
                 "categoryorder": "array",
-                "categoryarray": [plain(lane.gpu) for lane in reversed(lanes)],
+                "categoryarray": [str(place) for place in reversed(range(len(lanes)))],
+                "tickvals": [str(place) for place in range(len(lanes))],
+                "ticktext": [short(lane.gpu, 10 if coarse else 15) for lane in lanes],
                 "automargin": False,
                 "showgrid": False,
                 "fixedrange": True,

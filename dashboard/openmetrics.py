@@ -80,7 +80,7 @@ def _hub(seen: Health) -> list[str]:
 
 def _day(cur: Cursor, viewer: Viewer, window: Window) -> list[str]:
     day = hours(cur, viewer, window, Filter())
-    open_now = findings(cur, viewer, window, Filter(), limit=1, open_only=True).total
+    open_now = findings(cur, viewer, window, Filter(), limit=1).total
     return [
         *_gauge(
             "gpuledger_gpu_hours_24h",

@@ -43,5 +43,5 @@ class Page:
 
     def matches(self, path: str) -> bool:
         """Returns whether this page answers ``path``."""
-        pattern = re.sub(r"<[^>]*>", "[^/]+", self.path)
+        pattern = re.sub(r"<[^>]*>", ".+", self.path)
         return re.fullmatch(pattern, path.rstrip("/") or "/") is not None

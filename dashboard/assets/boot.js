@@ -5,6 +5,10 @@
   var KEY = "mantine-color-scheme-value"; // Mantine's own key, so that its provider starts with the same answer
   var dark = window.matchMedia("(prefers-color-scheme: dark)");
 
+  function touch() {
+    return window.matchMedia("(pointer: coarse)").matches || (navigator.maxTouchPoints > 0 && window.innerWidth < 640);
+  }
+
   function chosen() {
     var stored = null;
     try { stored = localStorage.getItem(KEY); } catch (error) { /* storage switched off: follow the system */ }
@@ -15,7 +19,7 @@
     var scheme = chosen() || (dark.matches ? "dark" : "light");
     document.documentElement.setAttribute("data-mantine-color-scheme", scheme);
     document.cookie = "scheme=" + scheme + ";path=/;max-age=31536000;samesite=strict";
-    document.cookie = "pointer=" + (window.matchMedia("(pointer: coarse)").matches ? "coarse" : "fine") + ";path=/;samesite=strict";
+    document.cookie = "pointer=" + (touch() ? "coarse" : "fine") + ";path=/;samesite=strict";
     return scheme;
   }
 

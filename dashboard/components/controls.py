@@ -40,10 +40,21 @@ def links(address: Address, parameter: str, choices: Mapping[str, str], current:
     )
 
 
+def presets_of(default: str) -> dict[str, str]:
+    """Returns the periods to choose from, shortest first, with the one that the page opens with."""
+    offered = {default: f"{default[:-1]} {default[-1]}"} | RANGES
+    return dict(sorted(offered.items(), key=lambda one: int(one[0][:-1]) * (24 if one[0].endswith("d") else 1)))
+
+
 def time_range(request: Request) -> html.Div:
     """Returns the presets and the field for any range of days."""
     address = request.address.change(**{"from": None, "to": None})
-    custom = request.view.span not in RANGES
+    presets = (
+        RANGES
+        if request.default_range in RANGES
+        else {request.default_range: request.default_range.replace("d", " d"), **RANGES}
+    )
+    custom = request.view.span not in presets
     window = request.window
     start = local(window.start_ms, request.zone).date()
     # The window is half open: its last day is the one that holds the last moment before its end.
@@ -51,7 +62,7 @@ def time_range(request: Request) -> html.Div:
     return html.Div(
         [
             html.Span(request.view.since, className="resolution", id="since") if request.view.since else None,
-            links(address, "range", RANGES, request.view.span, "Period"),
+            links(address, "range", presets, request.view.span, "Period"),
             dmc.DatePickerInput(
                 id=control_id("dates"),
                 type="range",

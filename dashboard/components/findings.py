@@ -96,9 +96,10 @@ def ask(site: SiteSettings) -> Any:
 
 def recommendation(row: RecommendationRow, *, with_user: bool = False) -> Component:
     """Returns a recommendation: the person's gain first, then the lines to copy, then what it rests on."""
-    frees = f"Frees {format_gpu_h(row.gpu_h_week)} a week"
-    if row.energy_kwh_week is not None:
-        frees += f" and {format_energy(row.energy_kwh_week, estimated=True)}"
+    frees = ""
+    if row.gpu_h_week > 0:
+        energy = format_energy(row.energy_kwh_week, estimated=True) if row.energy_kwh_week is not None else None
+        frees = f"Frees {format_gpu_h(row.gpu_h_week)} a week{f' and {energy}' if energy else ''}. "
     rests = (
         f"Rests on {plural(row.runs, 'run')} from {plural(row.submissions, 'submission')}; "
         f"{plural(row.would_have_failed, 'run')} of them would have failed with it."
@@ -125,7 +126,7 @@ def recommendation(row: RecommendationRow, *, with_user: bool = False) -> Compon
             ),
             html.P([html.Strong("You gain: "), row.gain], className="fix"),
             before_after(row.before_lines, row.after_lines),
-            html.P([f"{frees}. {rests}"], className="muted"),
+            html.P(f"{frees}{rests}", className="muted"),
         ],
         className="finding",
         id=f"recommendation-{row.id}",

@@ -46,6 +46,8 @@ def _sentence(found: Health) -> Component:
             className="sentence",
             id="sentence",
         )
+    if not found.problems:
+        return html.P("Nothing has reported yet.", className="sentence", id="sentence")
     return html.Div(
         [
             html.P(

@@ -20,6 +20,7 @@ from analytics.wording import (
     format_pct,
     format_ratio,
     number_gpu_h,
+    plural,
 )
 from dashboard.components import cards, chart, first_run, tables
 from dashboard.components.attributes import attributes
@@ -34,6 +35,7 @@ from dashboard.page import Page
 from dashboard.request import Request
 
 BREAKDOWNS: Final[dict[str, str]] = {"partition": "Partition", "model": "Model", "account": "Account"}
+SESSION_BREAKDOWNS: Final[dict[str, str]] = {"user": "User", "model": "Model"}
 SHOWN_ROWS: Final = 8
 MOST_BARS: Final = 120
 
@@ -42,9 +44,12 @@ def body(request: Request) -> Sequence[Any]:
     """Returns sentence, funnel, main chart, breakdown, and what could be acted on now."""
     region = partial(cards.region, now_ms=request.now_ms, zone=request.zone)
     said = cards.once(lambda: summary.summary(request.cur, request.viewer, request.window, request.filter))
+    steps = region("first-run", "First steps", lambda: first_run.checklist(request))
+    if request.store.data_to_ms is None:
+        return [steps]
     return [
-        region("first-run", "First steps", lambda: first_run.checklist(request)),
-        region("sentence", "The summary", lambda: html.P(said().sentence, className="sentence", id="sentence")),
+        steps,
+        region("sentence", "The summary", lambda: _sentence(request, said())),
         region("figures", "The figures", lambda: _figures(request, said())),
         region("timeline", "GPU-hours over time", lambda: _timeline(request)),
         html.Div(
@@ -58,6 +63,13 @@ def body(request: Request) -> Sequence[Any]:
     ]
 
 
+def _sentence(request: Request, said: Summary) -> Component | None:
+    """No sentence from less than an hour: it would say much about little."""
+    if request.window.hours < 1:
+        return None
+    return html.P(said.sentence, className="sentence", id="sentence")
+
+
 def _figures(request: Request, said: Summary) -> Component:
     now, address = said.hours, request.here
     nodes, jobs = address.to("/nodes").href, address.to("/jobs", sort="idle_gpu_h").href
@@ -68,7 +80,7 @@ def _figures(request: Request, said: Summary) -> Component:
         Figure(
             id="capacity_gpu_h", label="Capacity", meaning="capacity", value=now.capacity_gpu_h, provenance=seen,
             text=format_gpu_h(now.capacity_gpu_h), href=nodes, share_pct=100, state="unallocated",
-            note=f"{format_count(request.store.gpus)} GPUs", why_unknown="capacity belongs to the whole, not to a part",
+            note=plural(request.store.gpus, "GPU"), why_unknown="capacity belongs to the whole, not to a part",
         ),
         Figure(
             id="held_gpu_h", label="Allocated", meaning="allocated", value=now.held_gpu_h, provenance=seen,
@@ -151,12 +163,13 @@ def timeline_chart(request: Request, found: Timeline, id: str) -> Component:
 
 def _breakdown(request: Request, said: Callable[[], Summary]) -> Component:
     chosen = request.address.get("by")
-    by: By = chosen if chosen in BREAKDOWNS else "partition"  # type: ignore[assignment] # the keys are of By
+    offered = SESSION_BREAKDOWNS if request.store.kind == "sessions" else BREAKDOWNS
+    by: By = chosen if chosen in offered else next(iter(offered))  # type: ignore[assignment] # the keys are of By
     rows = hours.breakdown(request.cur, request.viewer, request.window, request.filter, by)
     shown = [_bar(request, by, row) for row in rows[:SHOWN_ROWS] if row.idle_gpu_h > 0]
     rest = sum(row.idle_gpu_h for row in rows[SHOWN_ROWS:])
     if rest > 0:
-        shown.append((f"{len(rows) - SHOWN_ROWS} others", rest, format_gpu_h(rest)))
+        shown.append((plural(len(rows) - SHOWN_ROWS, "other", "others"), rest, format_gpu_h(rest)))
     return cards.card(
         "Where the idle hours are",
         [
@@ -164,7 +177,7 @@ def _breakdown(request: Request, said: Callable[[], Summary]) -> Component:
             html.P(f"Together {format_gpu_h(said().hours.idle_gpu_h)}", className="total-line"),
         ],
         id="breakdown",
-        aside=links(request.address, "by", BREAKDOWNS, by, "Break down by"),
+        aside=links(request.address, "by", offered, by, "Break down by"),
     )
 
 
