@@ -36,9 +36,21 @@
     event.preventDefault();
     var samePage = anchor.pathname === window.location.pathname;
     closeMenu();
-    go(anchor.pathname + anchor.search);
+    go(anchor.pathname + (samePage ? withOrder(anchor) : anchor.search));
     if (!samePage) { window.scrollTo(0, 0); }
   });
+
+  /* A filter drawn before the grid was put in another order keeps that order. */
+  function withOrder(anchor) {
+    var now = new URLSearchParams(window.location.search);
+    var next = new URLSearchParams(anchor.search);
+    if (now.has("sort") && !next.has("sort") && !anchor.classList.contains("sort")) {
+      next.set("sort", now.get("sort"));
+      if (now.has("order")) { next.set("order", now.get("order")); }
+    }
+    var text = next.toString();
+    return text ? "?" + text : "";
+  }
 
   /* The whole row of the grid leads where its first link leads, unless somebody is selecting text. */
   function rowAnchor(target) {

@@ -49,11 +49,7 @@ def presets_of(default: str) -> dict[str, str]:
 def time_range(request: Request) -> html.Div:
     """Returns the presets and the field for any range of days."""
     address = request.address.change(**{"from": None, "to": None})
-    presets = (
-        RANGES
-        if request.default_range in RANGES
-        else {request.default_range: request.default_range.replace("d", " d"), **RANGES}
-    )
+    presets = presets_of(request.default_range)
     custom = request.view.span not in presets
     window = request.window
     start = local(window.start_ms, request.zone).date()

@@ -35,10 +35,10 @@ def asked(request: Request) -> str:
 
 
 def title(request: Request) -> Any:
-    """Returns the heading: the id as people write it."""
-    return html.Span(
-        [request.words.run.capitalize(), " ", html.Bdi(asked(request), className="name name-wide tabular")]
-    )
+    """Returns the heading: the id as people write it, without the cluster where there is only one."""
+    cluster, _, rest = asked(request).partition(":")
+    shown = rest if rest and request.store.clusters == [cluster] else asked(request)
+    return html.Span([request.words.run.capitalize(), " ", html.Bdi(shown, className="name name-wide tabular")])
 
 
 def body(request: Request) -> Sequence[Any]:
