@@ -40,6 +40,14 @@ class FindingRow(msgspec.Struct, frozen=True, kw_only=True):
     found_ms: int
 
 
+class FindingGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """What one rule found in one person's runs of one name, array tasks and requeued runs among them."""
+
+    first: FindingRow
+    runs: int
+    gpu_h: float
+
+
 class RuleTotal(msgspec.Struct, frozen=True, kw_only=True):
     """Findings of one rule over the whole filter."""
 
@@ -139,6 +147,8 @@ _IDLE_NOW: Final = """
     FROM idle i JOIN run r ON r.run_key = i.run_key
     WHERE i.idle_ms >= $least AND i.to_ms >= $fresh ORDER BY idle_gpu_h DESC, r.run_key LIMIT $limit"""
 
+_EVERY: Final = 100_000  # a group is the sum of all that belongs to it, not of a page of them
+
 IDLE_NOW_MS: Final = HOUR_MS
 """A run counts as idle now from this long on, as the rule of that name has it by default."""
 
@@ -148,7 +158,10 @@ FRESH_MS: Final = 5 * MINUTE_MS
 _FOOTPRINT_AGE_MS: Final = 6 * HOUR_MS  # running runs get a footprint every hour; older ones are not built upon
 
 
-def _where(viewer: Viewer, window: Window, where: Filter, *, open_only: bool) -> Condition:
+_STILL_TRUE: Final = Condition("f.closed_ms IS NULL", {})  # judged again and no longer so: kept, told by explain alone
+
+
+def _where(viewer: Viewer, window: Window, where: Filter, *, with_past: bool) -> Condition:
     runs = msgspec.structs.replace(where, finding=None)
     condition = visible(viewer) & of_runs_on_places(runs)
     condition &= Condition("f.start_ms < $end AND f.end_ms >= $start", {"start": window.start_ms, "end": window.end_ms})
@@ -156,7 +169,7 @@ def _where(viewer: Viewer, window: Window, where: Filter, *, open_only: bool) ->
         condition &= Condition("f.run_key IS NOT NULL", {})
     if where.finding and where.finding != "any":
         condition &= Condition("f.rule = $rule", {"rule": where.finding})
-    return condition & Condition("f.closed_ms IS NULL", {}) if open_only else condition
+    return condition if with_past else condition & _STILL_TRUE
 
 
 def findings(
@@ -167,14 +180,15 @@ def findings(
     *,
     limit: int = 50,
     offset: int = 0,
-    open_only: bool = False,
+    with_past: bool = False,
 ) -> FindingPage:
     """Returns the findings whose span [start, end] meets the window, most GPU-hours first.
 
-    A finding counts with all the hours that it explains, also those outside the window. Sizes in the filter are not
+    One that is over, such as a job that was idle and works again, is left out unless ``with_past``. A finding counts
+    with all the hours that it explains, also those outside the window. Sizes in the filter are not
     looked at: they are of runs within a window.
     """
-    condition = _where(viewer, window, where, open_only=open_only)
+    condition = _where(viewer, window, where, with_past=with_past)
     source = fill(_FROM, where=condition.sql)
     by_rule = cur.tuples(fill(_BY_RULE, source=source), condition.params)
     page: Params = condition.params | {"limit": limit, "offset": offset}
@@ -198,10 +212,26 @@ def findings(
 
 def of_run(cur: Cursor, viewer: Viewer, run_key: int) -> list[FindingRow]:
     """Returns the findings of one run, most GPU-hours first."""
-    condition = visible(viewer) & Condition("f.run_key = $run_key", {"run_key": run_key})
+    condition = visible(viewer) & Condition("f.run_key = $run_key", {"run_key": run_key}) & _STILL_TRUE
     source = fill(_FROM, where=condition.sql)
     rows = cur.tuples(f"{_ROWS} {source} ORDER BY f.gpu_ms DESC, f.finding_id", condition.params)
     return [_finding(*row) for row in rows]
+
+
+def grouped(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> list[FindingGroup]:
+    """Returns all findings of :func:`findings`, those that one change would mend as one, most GPU-hours first.
+
+    ``first`` is the one with the most GPU-hours.
+    """
+    together: dict[tuple[str | None, ...], list[FindingRow]] = {}
+    for row in findings(cur, viewer, window, where, limit=_EVERY).items:
+        what = row.name or (row.job_id or str(row.id)).partition("_")[0]
+        together.setdefault((row.rule, row.cluster, row.user, what), []).append(row)
+    groups = [
+        FindingGroup(first=rows[0], runs=len({row.run_key for row in rows}), gpu_h=sum(row.gpu_h for row in rows))
+        for rows in together.values()
+    ]
+    return sorted(groups, key=lambda group: -group.gpu_h)
 
 
 def explain(cur: Cursor, viewer: Viewer, finding_id: int) -> FindingRow | None:

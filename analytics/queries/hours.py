@@ -63,7 +63,8 @@ _BREAKDOWN: Final = """
     WITH piece AS MATERIALIZED (SELECT piece.*, {extra} FROM ({piece}) AS piece {join}),
     seen AS (
         SELECT {key} AS key, count(DISTINCT f.finding_id) AS findings
-        FROM (SELECT DISTINCT {key}, run_key FROM piece) AS s JOIN finding f ON f.run_key = s.run_key GROUP BY 1)
+        FROM (SELECT DISTINCT {key}, run_key FROM piece) AS s JOIN finding f ON f.run_key = s.run_key
+        WHERE f.closed_ms IS NULL GROUP BY 1)
     SELECT t.*, coalesce(seen.findings, 0) AS findings
     FROM (SELECT {key} AS key, min(day_ms) AS start_ms, {figures} FROM piece GROUP BY 1) AS t
         LEFT JOIN seen ON seen.key IS NOT DISTINCT FROM t.key

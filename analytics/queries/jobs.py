@@ -96,7 +96,7 @@ _ORDER: Final[dict[Sort, str]] = {
     "idle_gpu_h": "p.idle",
     "unknown_gpu_h": "p.unknown",
     "coverage": "(p.held - p.unknown) / nullif(p.held - p.unmeasurable, 0)",
-    "findings": "(SELECT count(*) FROM finding f WHERE f.run_key = p.run_key)",
+    "findings": "(SELECT count(*) FROM finding f WHERE f.run_key = p.run_key AND f.closed_ms IS NULL)",
 }
 
 MAX_STRIPS: Final = 1000
@@ -116,7 +116,8 @@ _SUMS: Final = ", ".join(f"CAST(sum(p.{name}) OVER () AS BIGINT) AS of_{name}" f
 """Totals of the whole filter, told with every row of the page: one statement, one pass."""
 
 _MARKS: Final = """
-    SELECT run_key, finding_id AS id, rule, title FROM finding WHERE list_contains($run_keys, run_key)
+    SELECT run_key, finding_id AS id, rule, title FROM finding
+    WHERE list_contains($run_keys, run_key) AND closed_ms IS NULL
     ORDER BY gpu_ms DESC, finding_id"""
 
 

@@ -6,7 +6,7 @@ import msgspec
 
 from analytics.model import Filter, Viewer, Window
 from analytics.queries.comparison import active_share_pct
-from analytics.queries.findings import FindingRow, IdleNow, findings, idle_now
+from analytics.queries.findings import FindingGroup, IdleNow, grouped, idle_now
 from analytics.queries.hours import Hours, hours
 from analytics.queries.jobs import JobRow, jobs
 from analytics.queries.recommendations import RecommendationRow, recommendations
@@ -36,7 +36,7 @@ class Me(msgspec.Struct, frozen=True, kw_only=True):
     sentence: str
     running: list[MyRun]
     recommendations: list[RecommendationRow]
-    findings: list[FindingRow]
+    findings: list[FindingGroup]
     hours: Hours
     timeline: Timeline
     recent: list[JobRow]
@@ -56,14 +56,14 @@ def me(cur: Cursor, viewer: Viewer, now_ms: int, user: str, zone: str = "UTC") -
     running = jobs(cur, viewer, month, run_now, sort="start", limit=MAX_RUNNING).items
     recent = jobs(cur, viewer, month, mine, sort="start", limit=RECENT).items
     change = recommendations(cur, viewer, fortnight, mine, limit=MAX_CHANGES).items
-    seen = findings(cur, viewer, fortnight, mine, limit=MAX_CHANGES)
+    seen = grouped(cur, viewer, fortnight, mine)
     total = hours(cur, viewer, month, mine)
     return Me(
         user=user,
-        sentence=_sentence(total, change, seen.items),
+        sentence=_sentence(total, change, seen),
         running=_running(cur, viewer, running, mine, now_ms),
         recommendations=change,
-        findings=seen.items[: MAX_CHANGES - len(change)],
+        findings=seen[: MAX_CHANGES - len(change)],
         hours=total,
         timeline=over_time(cur, viewer, month, mine, max_points=DAYS + 1),
         recent=recent,
@@ -91,14 +91,14 @@ def _of_run(row: JobRow, idle: IdleNow | None) -> str:
     return f"Utilization so far {format_pct(row.util_mean_pct)}."
 
 
-def _sentence(total: Hours, change: list[RecommendationRow], seen: list[FindingRow]) -> str:
+def _sentence(total: Hours, change: list[RecommendationRow], seen: list[FindingGroup]) -> str:
     if total.held_gpu_h == 0:
         return f"You held no GPU in the last {DAYS} days."
     freed = sum(row.gpu_h_week for row in change)
     if change and freed > 0:
         return f"{plural(len(change), 'change')} would free {format_gpu_h(freed)} a week."
     if seen:
-        return f"Something to look at: {seen[0].title}, {format_gpu_h(seen[0].gpu_h)}."
+        return f"Something to look at: {seen[0].first.title}, {format_gpu_h(seen[0].gpu_h)}."
     busy = active_share_pct(total)
     if busy is None:
         return "Nothing to change."

@@ -91,9 +91,9 @@ def of_runs(where: Filter) -> Condition:
     elif where.state:
         condition &= Condition(_SLURM_STATE, {"state": where.state})
     if where.finding == "any":
-        condition &= Condition("r.run_key IN (SELECT run_key FROM finding)", {})
+        condition &= Condition("r.run_key IN (SELECT run_key FROM finding WHERE closed_ms IS NULL)", {})
     elif where.finding:
-        sql = "r.run_key IN (SELECT run_key FROM finding WHERE rule = $finding)"
+        sql = "r.run_key IN (SELECT run_key FROM finding WHERE rule = $finding AND closed_ms IS NULL)"
         condition &= Condition(sql, {"finding": where.finding})
     if where.text:
         condition &= Condition(_TEXT, {"text": like(where.text)})

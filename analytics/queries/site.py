@@ -56,7 +56,8 @@ _CHOICES: Final = """
         list_sort(list(DISTINCT model)) AS models, list_sort(list(DISTINCT node)) AS nodes,
         (SELECT list_sort(list(DISTINCT upper(split_part(state, ' ', 1))))
             FROM run WHERE run_key IN (SELECT run_key FROM piece)) AS states,
-        (SELECT list_sort(list(DISTINCT rule)) FROM finding WHERE run_key IN (SELECT run_key FROM piece)) AS rules
+        (SELECT list_sort(list(DISTINCT rule)) FROM finding
+            WHERE closed_ms IS NULL AND run_key IN (SELECT run_key FROM piece)) AS rules
     FROM piece"""
 
 

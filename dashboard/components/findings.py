@@ -1,12 +1,12 @@
 """A finding with its evidence, and a recommendation with its lines: help, not blame."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from dash import html
 from dash.development.base_component import Component
 
-from analytics.queries.findings import FindingRow, UnjudgedRow
+from analytics.queries.findings import FindingGroup, FindingRow, UnjudgedRow
 from analytics.queries.recommendations import RecommendationRow
 from analytics.site import SiteSettings
 from analytics.wording import format_energy, format_gpu_h, format_ratio, format_time, plural
@@ -21,6 +21,17 @@ def finding(row: FindingRow, site: SiteSettings, *, with_run: bool = False, runn
 
     ``running`` says that the run still lasts, so that the finding may be true this moment.
     """
+    return _article(row, site, format_gpu_h(row.gpu_h), with_run=with_run, running=running)
+
+
+def finding_group(group: FindingGroup, site: SiteSettings, running: Collection[int]) -> Component:
+    """Returns what one change would mend in several runs: their hours together, and the largest as the example."""
+    first = group.first
+    hours = format_gpu_h(group.gpu_h) + (f" in {plural(group.runs, 'run')}" if group.runs > 1 else "")
+    return _article(first, site, hours, with_run=True, running=first.run_key in running)
+
+
+def _article(row: FindingRow, site: SiteSettings, hours: str, *, with_run: bool, running: bool) -> Component:
     return html.Article(
         [
             html.Div(
@@ -28,7 +39,7 @@ def finding(row: FindingRow, site: SiteSettings, *, with_run: bool = False, runn
                     html.H3(row.title),
                     html.Span(
                         [
-                            badge(f"{format_gpu_h(row.gpu_h)}", title="GPU-hours that this explains"),
+                            badge(hours, title="GPU-hours that this explains"),
                             badge(f"{row.confidence} confidence"),
                             badge("right now", "accent") if row.open and running else None,
                         ],

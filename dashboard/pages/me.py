@@ -17,7 +17,7 @@ from analytics.wording import format_gpu_h, format_pct, plural, share_pct
 from dashboard.components import cards, chart
 from dashboard.components.controls import select
 from dashboard.components.figures import Figure, figure_row
-from dashboard.components.findings import finding, recommendation
+from dashboard.components.findings import finding_group, recommendation
 from dashboard.components.legend import state_legend
 from dashboard.components.runs import run_table, running_card
 from dashboard.components.timetable import timeline_summary, timeline_table
@@ -91,7 +91,7 @@ def _changes(request: Request, mine: Me) -> Component:
     shown = [recommendation(row) for row in mine.recommendations[:MOST_CHANGES]]
     room = MOST_CHANGES - len(shown)
     running = {run.job.run_key for run in mine.running}
-    shown += [finding(row, request.site, with_run=True, running=row.run_key in running) for row in mine.findings[:room]]
+    shown += [finding_group(group, request.site, running) for group in mine.findings[:room]]
     if not shown:
         return cards.card("Nothing to change", cards.empty(mine.sentence), id="changes")
     title = "One thing to change" if len(shown) == 1 else f"{len(shown)} things to change"

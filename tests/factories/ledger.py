@@ -98,7 +98,7 @@ class Ledger:
         row = {"finding_id": key, "run_key": run, "rule": rule, "rule_version": 1, "gpu_ms": round(gpu_h * HOUR)}
         times = {"start_ms": life["start_ms"], "end_ms": life["end_ms"] or T0 + HOUR, "found_ms": T0 + DAY}
         words = {"title": "GPU not used", "sentence": "It did nothing.", "fix": "Ask for none.", "confidence": "high"}
-        numbers = {"coverage": 0.99, "numbers": '{"gpus":1}', "thresholds": '{"least_s":30}', "closed_ms": T0 + DAY}
+        numbers = {"coverage": 0.99, "numbers": '{"gpus":1}', "thresholds": '{"least_s":30}', "closed_ms": None}
         self.tables["finding"].append(row | times | words | numbers | more)
         return key
 

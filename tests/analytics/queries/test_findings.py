@@ -59,8 +59,12 @@ def test_filters(four: Cursor, where: Filter, found: list[int]) -> None:
     assert ids(four, where) == found
 
 
-def test_open_ones_and_those_of_another_time(four: Cursor) -> None:
-    assert ids(four, Filter(), open_only=True) == [2]
+def test_those_that_are_over_and_those_of_another_time(four: Cursor) -> None:
+    four.execute("UPDATE finding SET closed_ms = $1 WHERE finding_id = 2", [T0 + DAY])
+    assert ids(four, Filter()) == [3, 1, 4]
+    assert ids(four, Filter(), with_past=True) == [2, 3, 1, 4]
+    assert ids(four, Filter(finding="idle_tail")) == []
+    assert explain(four, ADMIN, 2) is not None
     assert ids(four, Filter(), window=Window(start_ms=T0 + DAY, end_ms=T0 + 2 * DAY)) == []
 
 
@@ -75,7 +79,7 @@ def test_explain_gives_the_evidence_back(four: Cursor) -> None:
     found = explain(four, ADMIN, 1)
     assert found is not None
     assert (found.numbers, found.thresholds, found.confidence, found.open) == (
-        *({"gpus": 1}, {"least_s": 30}, "high", False),
+        *({"gpus": 1}, {"least_s": 30}, "high", True),
     )
     assert explain(four, ADMIN, 99) is None
 

@@ -89,7 +89,7 @@ def test_a_users_report_is_about_that_user(weeks: Cursor) -> None:
 
 def test_what_could_not_be_judged_is_listed(weeks: Cursor) -> None:
     table = section(report(weeks), "Could not judge").table
-    assert table.rows == (("all", "nothing was measured", "1", "2.0"),)
+    assert table.rows == (("Any finding", "nothing was measured", "1", "2.0"),)
 
 
 def test_links_carry_week_and_scope(weeks: Cursor) -> None:
