@@ -74,7 +74,10 @@ class Grid:
 
 def numbers(values: Values) -> list[float | None]:
     """Returns values as Plotly takes them: three digits are finer than any line, and a gap is None."""
-    return [None if np.isnan(one) else round(float(one), 2) for one in values]
+    rounded = np.round(values, 2).astype(object)
+    rounded[np.isnan(values)] = None
+    found: list[float | None] = rounded.tolist()
+    return found
 
 
 def _quiet(work: Callable[[], Values]) -> Values:
