@@ -10,6 +10,17 @@ import msgspec
 HOUR_MS = 3_600_000
 MINUTE_MS = 60_000
 
+STALE_INTERVALS = 3
+DELIVERY_MS = 2 * MINUTE_MS
+"""Rows travel in segments: data is late when it is older than 3 collection intervals once this time for closing,
+sending and working in a segment has passed as well. With a segment a minute, 3 intervals alone would call every node
+of a healthy cluster silent for half of each minute."""
+
+
+def stale_after_ms(interval_ms: int) -> int:
+    """Returns the age from which the newest row of a node that writes one each ``interval_ms`` is late."""
+    return STALE_INTERVALS * interval_ms + DELIVERY_MS
+
 
 class Viewer(msgspec.Struct, frozen=True):
     """Who asks. Every named query takes one; only ``admin`` exists before sign-in does."""

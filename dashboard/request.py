@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 
-from analytics.model import Filter, Viewer, Window
+from analytics.model import Filter, Viewer, Window, stale_after_ms
 from analytics.queries import site as site_queries
 from analytics.queries.site import Site
 from analytics.site import SiteSettings
@@ -12,9 +12,6 @@ from dashboard.filters import Address, View, view
 from dashboard.services import Services
 from dashboard.theme import Scheme
 from store.database import Cursor
-
-STALE_INTERVALS = 3
-"""A page whose newest row is older than this many collection intervals is marked stale."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,7 +69,7 @@ class Request:
 
     @property
     def stale_ms(self) -> int:
-        return STALE_INTERVALS * (self.store.interval_ms or 60_000)
+        return stale_after_ms(self.store.interval_ms or 60_000)
 
     @property
     def stale(self) -> bool:

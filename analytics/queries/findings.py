@@ -141,7 +141,7 @@ _IDLE_NOW: Final = """
         coalesce(r.alloc_gpus, i.gpus) AS gpus, i.idle_ms,
         i.idle_ms * coalesce((
             SELECT CAST(sum({weight}) AS BIGINT) FROM allocation a LEFT JOIN gpu g ON g.gpu_key = a.gpu_key
-            WHERE a.run_key = r.run_key AND a.end_ms IS NULL), 0) / {units} AS idle_gpu_h,
+            WHERE a.run_key = r.run_key AND (a.end_ms IS NULL OR r.kind = 'session')), 0) / {units} AS idle_gpu_h,
         (SELECT min(f.finding_id) FROM finding f WHERE f.run_key = r.run_key AND f.closed_ms IS NULL
             AND f.rule IN ('idle_now', 'interactive_idle')) AS finding_id
     FROM idle i JOIN run r ON r.run_key = i.run_key

@@ -5,7 +5,17 @@ from typing import Final
 
 import msgspec
 
-from analytics.model import HOUR_MS, MINUTE_MS, Filter, State, Viewer, Window
+from analytics.model import (
+    DELIVERY_MS,
+    HOUR_MS,
+    MINUTE_MS,
+    STALE_INTERVALS,
+    Filter,
+    State,
+    Viewer,
+    Window,
+    stale_after_ms,
+)
 from analytics.queries import events
 from analytics.queries.events import EventRow
 from analytics.queries.figures import gpu_h, ratio
@@ -17,15 +27,14 @@ from store.states import STATE_SQL
 
 __all__ = ["EventRow", "GpuDay", "GpuNow", "Holder", "NodeDetail", "NodeRow", "Stretch", "node", "nodes"]
 
-STALE_INTERVALS: Final = 3
-"""A node is silent, and its GPUs' state unknown, when its newest row is older than this many intervals."""
-
 DAY_HOURS: Final = 24
 
 
 class GpuNow(msgspec.Struct, frozen=True, kw_only=True):
-    """The newest reading of a GPU. ``state`` is unknown where the newest row is older than 3 intervals.
+    """The newest reading of a GPU.
 
+    ``state`` is unknown where the node is silent, and where the GPU's own newest row is 3 intervals older than its
+    node's, because it does not answer.
     Without a holder it is unallocated, or stray where a Slurm node shows work or memory with no allocation behind it.
     """
 
@@ -47,7 +56,7 @@ class GpuNow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NodeRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A node. ``age_ms`` is the time since its newest row; ``silent`` where that is more than 3 intervals."""
+    """A node. ``age_ms`` is the time since its newest row; ``silent`` where that is late (model.stale_after_ms)."""
 
     name: str
     cluster: str
@@ -113,8 +122,8 @@ class Known(msgspec.Struct, frozen=True):
     skew_ms: int | None
 
     def is_silent(self, now_ms: int) -> bool:
-        """Returns whether the newest row is older than 3 intervals."""
-        return now_ms - self.last_ms > STALE_INTERVALS * self.interval_ms
+        """Returns whether the newest row is late."""
+        return now_ms - self.last_ms > stale_after_ms(self.interval_ms)
 
 
 _NODES: Final = """
@@ -133,10 +142,13 @@ _NOW: Final = """
         QUALIFY row_number() OVER (PARTITION BY s.gpu_key ORDER BY s.ts_ms DESC) = 1),
     holder AS (
         SELECT a.gpu_key, r.run_key, r.job_id, r.user_name, {seen} AS seen
-        FROM allocation a JOIN run r ON r.run_key = a.run_key WHERE a.end_ms IS NULL AND r.end_ms IS NULL
+        FROM allocation a JOIN run r ON r.run_key = a.run_key
+        -- The hold of a session reaches to where its processes were last seen, also while it lasts.
+        WHERE (a.end_ms IS NULL OR r.kind = 'session') AND r.end_ms IS NULL
         QUALIFY row_number() OVER (PARTITION BY a.gpu_key ORDER BY a.start_ms DESC, a.run_key) = 1)
     SELECT g.node_key, g.gpu_key, g.uuid, g.idx AS index, g.model,
-        CASE WHEN s.state IS NULL OR s.ts_ms < $now - $stale * n.interval_ms THEN 'unknown'
+        CASE WHEN s.state IS NULL OR s.ts_ms < greatest(n.last_ms, $now - $delivery) - $stale * n.interval_ms
+                THEN 'unknown'
             WHEN h.run_key IS NOT NULL THEN s.state
             WHEN n.slurm AND s.state IN ('active', 'low', 'idle_held') THEN 'stray' ELSE 'unallocated' END AS state,
         CASE WHEN h.seen THEN h.run_key END AS run_key, CASE WHEN h.seen THEN h.job_id END AS job_id,
@@ -189,9 +201,10 @@ def _rows(cur: Cursor, viewer: Viewer, now_ms: int, found: list[Known]) -> list[
 
 def _now(cur: Cursor, viewer: Viewer, node_keys: list[int], now_ms: int) -> dict[int, list[GpuNow]]:
     seen = visible(viewer)
-    times = {"since": now_ms - _LOOK_BACK_MS, "now": now_ms, "stale": STALE_INTERVALS, "node_keys": node_keys}
+    times = {"since": now_ms - _LOOK_BACK_MS, "now": now_ms, "stale": STALE_INTERVALS, "delivery": DELIVERY_MS}
+    params = seen.params | times | {"node_keys": node_keys}
     by_node: dict[int, list[GpuNow]] = defaultdict(list)
-    for node_key, *values in cur.tuples(fill(_NOW, state=STATE_SQL, seen=seen.sql), seen.params | times):
+    for node_key, *values in cur.tuples(fill(_NOW, state=STATE_SQL, seen=seen.sql), params):
         by_node[node_key].append(GpuNow(**dict(zip(GpuNow.__struct_fields__, values, strict=True))))
     return by_node
 
@@ -233,7 +246,8 @@ _DAY: Final = """
     FROM numbered GROUP BY gpu_key, state, number ORDER BY gpu_key, start_ms"""
 
 _HOLDERS: Final = """
-    SELECT a.gpu_key, r.run_key, r.job_id, r.user_name AS "user", a.start_ms, a.end_ms
+    SELECT a.gpu_key, r.run_key, r.job_id, r.user_name AS "user", a.start_ms,
+        CASE WHEN r.end_ms IS NOT NULL OR r.kind <> 'session' THEN a.end_ms END AS end_ms
     FROM allocation a JOIN run r ON r.run_key = a.run_key
     WHERE a.node_key = $node_key AND a.start_ms < $end AND (a.end_ms IS NULL OR a.end_ms > $start) AND {seen}
     ORDER BY a.start_ms, a.run_key"""

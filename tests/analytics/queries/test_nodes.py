@@ -72,3 +72,33 @@ def test_without_slurm_nothing_is_stray(cur: Cursor, ledger: Ledger) -> None:
     ledger.rows(ledger.gpu(key), None, NOW - MINUTE, NOW, util_pct=900)
     ledger.save(cur)
     assert nodes(cur, ADMIN, NOW)[0].gpu_now[0].state == "unallocated"
+
+
+def test_a_running_session_holds_its_gpu(cur: Cursor, ledger: Ledger) -> None:
+    """Its hold reaches to where its processes were last seen, which is not its end."""
+    key = ledger.node("w", slurm=False, last_ms=NOW)
+    gpu = ledger.gpu(key)
+    run = ledger.run("s-w-0-0-1", kind="session", end_ms=None, user_name="ann")
+    ledger.hold(run, gpu, source="process", end_ms=NOW)
+    ledger.rows(gpu, run, NOW - MINUTE, NOW, util_pct=900)
+    ledger.save(cur)
+    (now,) = nodes(cur, ADMIN, NOW)[0].gpu_now
+    assert (now.state, now.job_id, now.user) == ("active", "s-w-0-0-1", "ann")
+    found = node(cur, ADMIN, "w", NOW)
+    assert found is not None
+    assert [(holder.job_id, holder.end_ms) for holder in found.gpus[0].holders] == [("s-w-0-0-1", None)]
+
+
+def test_a_node_between_two_segments_is_not_silent(cur: Cursor, ledger: Ledger) -> None:
+    """With a row every 10 s and a segment every minute its newest row is up to a minute old."""
+    key = ledger.node("n1", last_ms=NOW - MINUTE, interval_ms=10_000)
+    gpus = [ledger.gpu(key), ledger.gpu(key)]
+    ledger.rows(gpus[0], None, NOW - 5 * MINUTE, NOW - MINUTE, util_pct=0)
+    ledger.rows(gpus[1], None, NOW - 5 * MINUTE, NOW - 2 * MINUTE, util_pct=0)  # lost: its node goes on without it
+    ledger.save(cur)
+    (found,) = nodes(cur, ADMIN, NOW)
+    assert not found.silent
+    assert [gpu.state for gpu in found.gpu_now] == ["unallocated", "unknown"]
+    (later,) = nodes(cur, ADMIN, NOW + 2 * MINUTE)
+    assert later.silent
+    assert [gpu.state for gpu in later.gpu_now] == ["unknown", "unknown"]
