@@ -42,7 +42,10 @@ def graph(
     """
     height = f"{figure['layout']['height']}px"
     head = [legend, html.Span(resolution, className="resolution") if resolution else None]
-    words = [html.P(summary, className="chart-summary"), folded_table(table) if table is not None else None]
+    words = [
+        html.P(summary, id=f"{id}-summary", className="chart-summary"),
+        folded_table(table) if table is not None else None,
+    ]
     return html.Figure(
         [
             live.slot(f"{id}-head", html.Div(head, className="chart-head")),
@@ -51,7 +54,7 @@ def graph(
                 className="chart-canvas",
                 style={"minHeight": height},
                 role="group",
-                **attributes(aria_label=f"Chart. {summary}"),
+                **attributes(aria_label="Chart", aria_describedby=f"{id}-summary"),
             ),
             live.slot(f"{id}-words", html.Div(words)),
         ],
