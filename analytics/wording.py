@@ -86,7 +86,6 @@ RULES: Final[dict[str, str]] = {
     "transfer_bound": "Waits for data copies",
     "communication_bound": "Waits for other GPUs",
     "imbalance": "One GPU slower than the rest",
-    "all": "Anything",
 }
 """Titles of rules where no single finding is meant: filters, legends, totals. A finding carries its own title."""
 

@@ -5,29 +5,23 @@ rollups), APScheduler's jobs (footprints, findings, recommendations, reports). E
 """
 
 import contextlib
-import logging
-import threading
+import os
+import signal
 from pathlib import Path
-from typing import Final
 
 from analytics.reports.archive import weekly_job
 from analytics.schedule import Schedule
 from dashboard.app import create_app
 from gpuledger.errors import Refused
+from gpuledger.ingester import Ingester
 from gpuledger.server import Callback, compose, listen_tcp, listen_unix, serve
 from gpuledger.settings import Settings
 from gpuledger.wiring import clock_ms, services
 from store.database import Database
 from store.errors import StoreError
 from store.inbox import Inbox
-from store.ingest import ingest
 from store.receive import Receiver
-from store.rollup import roll_up
 from store.tokens import Tokens
-
-log = logging.getLogger("gpuledger.hub")
-IDLE_WAIT_S: Final = 1.0
-RETRY_S: Final = 5.0
 
 
 class Hub:
@@ -47,8 +41,7 @@ class Hub:
     def __init__(self, settings: Settings, data: Path, *, synthetic: bool = False, home: Path | None = None) -> None:
         self.settings = settings
         self.home = home or data
-        self._stop = threading.Event()
-        self._ingester = threading.Thread(target=self._ingest_until_stopped, name="ingest")
+        self._failure = ""
         with contextlib.ExitStack() as opened:
             self._tcp = opened.enter_context(contextlib.closing(listen_tcp(settings.hub)))
             self.database = opened.enter_context(contextlib.closing(_open(data, settings, synthetic=synthetic)))
@@ -56,6 +49,7 @@ class Hub:
             self.inbox = opened.enter_context(contextlib.closing(_inbox(data, settings)))
             self._opened = opened.pop_all()
         store = settings.store
+        self._ingester = Ingester(self.database, self.inbox, store.states, self._database_stopped)
         self.tokens = Tokens(self.database)
         self._receiver = Receiver(self.inbox, self.tokens, synthetic=synthetic, max_bytes=store.max_segment_mib << 20)
         self._schedule = Schedule(
@@ -81,7 +75,10 @@ class Hub:
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     def run(self, on_ready: Callback, before_stop: Callback = lambda: None) -> None:
-        """Serves until SIGTERM or SIGINT, then takes in what was acknowledged and closes the database."""
+        """Serves until SIGTERM or SIGINT, then takes in what was acknowledged and closes the database.
+
+        Raises Refused where the database stopped, as on a full disk; nothing acknowledged is lost.
+        """
         with self._opened:
             app = compose(self._receiver, create_app(services(self.database, self.settings, self.home)).server)
             self._ingester.start()
@@ -90,10 +87,10 @@ class Hub:
                 serve(app, self.settings.hub, self._tcp, self._unix, on_ready, before_stop)
             finally:
                 self._socket_path.unlink(missing_ok=True)
-                self._stop.set()
-                self.inbox.wake()
-                self._ingester.join()
+                self._ingester.stop()
                 self._schedule.stop()
+        if self._failure:
+            raise Refused(self._failure)
 
     def push(self, segments: list[tuple[str, bytes]]) -> None:
         """Puts (name, bytes) into the inbox as if received, with one sync for all: the synthetic cluster's door."""
@@ -103,29 +100,10 @@ class Hub:
     def _socket_path(self) -> Path:
         return self.home / "hub.sock"
 
-    def _ingest_until_stopped(self) -> None:
-        while True:
-            try:
-                taken = self._ingest_once()
-            except StoreError as error:
-                log.warning(
-                    "ingest=failed error=%r; the inbox keeps the segments, next try in %.0f s", str(error), RETRY_S
-                )
-                if self._stop.wait(RETRY_S):
-                    return
-                continue
-            if not taken:
-                if self._stop.is_set():
-                    return
-                self.inbox.wait(IDLE_WAIT_S)
-
-    def _ingest_once(self) -> int:
-        batch = self.inbox.take()
-        if batch.count:
-            ingest(self.database, batch.entries, clock_ms())
-            self.inbox.done(batch)
-        # A page that opens now shows these rows: the rollups of a batch follow it at once.
-        return batch.count + roll_up(self.database, settings=self.settings.store.states)
+    def _database_stopped(self, error: StoreError) -> None:
+        # A new process finds the file whole; under systemd this one is started again.
+        self._failure = str(error)
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _open(data: Path, settings: Settings, *, synthetic: bool) -> Database:

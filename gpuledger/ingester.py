@@ -1,0 +1,81 @@
+"""The thread between inbox and database: stores what was acknowledged, and keeps the rollups close behind."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Final
+
+from gpuledger.wiring import clock_ms
+from store.database import Database
+from store.errors import StoreError, StoreStopped
+from store.inbox import Inbox
+from store.ingest import ingest
+from store.rollup import roll_up
+from store.settings import StateSettings
+
+log = logging.getLogger("gpuledger.ingest")
+IDLE_WAIT_S: Final = 1.0
+RETRY_S: Final = 5.0
+ROLLUP_SHARE: Final = 0.2
+"""Most of its time that the thread gives to rollups while segments wait: with many nodes each batch touches all hours."""
+
+
+class Ingester:
+    """Runs until asked to stop, then takes in what is left. ``on_stopped`` hears when the database gave up."""
+
+    def __init__(
+        self, database: Database, inbox: Inbox, states: StateSettings, on_stopped: Callable[[StoreStopped], None]
+    ) -> None:
+        self._database = database
+        self._inbox = inbox
+        self._states = states
+        self._on_stopped = on_stopped
+        self._stopping = threading.Event()
+        self._rollups_after = 0.0
+        self._thread = threading.Thread(target=self._run, name="ingest")
+
+    def start(self) -> None:
+        """Begins."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Takes in what was acknowledged and ends."""
+        self._stopping.set()
+        self._inbox.wake()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                busy = self._once()
+            except StoreStopped as error:
+                self._on_stopped(error)
+                return
+            except StoreError as error:
+                log.warning("ingest=waiting error=%r; the inbox keeps the segments", str(error))
+                if self._stopping.wait(RETRY_S):
+                    return
+            except Exception:
+                log.exception("ingest=failed; the inbox keeps the segments, next try in %.0f s", RETRY_S)
+                if self._stopping.wait(RETRY_S):
+                    return
+            else:
+                if not busy and self._stopping.is_set():
+                    return
+                if not busy:
+                    self._inbox.wait(IDLE_WAIT_S)
+
+    def _once(self) -> bool:
+        """Whether there was anything to do."""
+        batch = self._inbox.take()
+        if batch.count:
+            ingest(self._database, batch.entries, clock_ms())
+            self._inbox.done(batch)
+            if time.monotonic() < self._rollups_after:
+                return True
+        began = time.monotonic()
+        rolled = roll_up(self._database, settings=self._states)
+        ended = time.monotonic()
+        self._rollups_after = ended + (ended - began) * (1 / ROLLUP_SHARE - 1)
+        return bool(batch.count or rolled)
