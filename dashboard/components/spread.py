@@ -83,6 +83,8 @@ def utilization_map(cells: Sequence[Cell], address: Address, nouns: tuple[str, s
 
 
 def _size(gpu_h: float) -> str:
+    if gpu_h == 0:
+        return "less"
     return f"{gpu_h:,.0f}" if gpu_h >= 3 else f"{gpu_h:.2g}"
 
 
