@@ -18,7 +18,7 @@ log = logging.getLogger("gpuledger.ingest")
 IDLE_WAIT_S: Final = 1.0
 RETRY_S: Final = 5.0
 ROLLUP_SHARE: Final = 0.2
-"""Most of its time that the thread gives to rollups while segments wait: with many nodes each batch touches all hours."""
+"""Most of its time that the thread gives to rollups while segments wait: with many nodes a batch touches all hours."""
 
 
 class Ingester:

@@ -1,5 +1,7 @@
 """The overview: hours now and before, the change where comparable, and the sentence that says it."""
 
+from typing import Final
+
 import msgspec
 
 from analytics.model import Filter, Viewer, Window
@@ -27,13 +29,18 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     effective_share_pct: float | None
 
 
+_UNSUMMED: Final = "SELECT count(*) FROM dirty_hour WHERE hour_ms >= $1 AND hour_ms < $2"
+
+
 def summary(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> Summary:
     """Returns what the overview says of the window."""
     store = site(cur)
     now = hours(cur, viewer, window, where)
     change = None
     before = window.before()
-    if store.data_from_ms is not None and store.data_from_ms <= before.start_ms:
+    reaches_back = store.data_from_ms is not None and store.data_from_ms <= before.start_ms
+    # Hours that came in and are not summed yet would look like a change.
+    if reaches_back and not cur.scalar(_UNSUMMED, [before.start_ms, before.end_ms]):
         change = comparison(now, hours(cur, viewer, before, where))
     return Summary(
         sentence=headline(now, change, store.kind),

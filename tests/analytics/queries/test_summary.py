@@ -53,6 +53,13 @@ def test_no_change_where_the_measuring_changed(
     assert found.change == NotComparable(f"not comparable: {sentence}")
 
 
+def test_no_change_while_the_period_before_is_still_summed(cur: Cursor, ledger: Ledger) -> None:
+    ledger.put("dirty_hour", hour_ms=T0 - DAY, node_key=1, gen=1, from_ms=T0 - DAY, to_ms=T0)
+    found = told(cur, ledger, {"active": 30, "idle": 30}, {"active": 45, "idle": 15})
+    assert found.change is None
+    assert "period before" not in found.sentence
+
+
 def test_a_step_of_five_points_is_still_comparable(cur: Cursor, ledger: Ledger) -> None:
     found = told(cur, ledger, {"active": 60}, {"active": 57, "unknown": 3})
     assert isinstance(found.change, Change)
