@@ -32,22 +32,29 @@ class Rows:
         self.columns = table.columns
         self.unknown = sorted(table.columns.keys() - STRUCTURE.keys() - BY_NAME.keys())
         self.ts_ms = _required(table.columns, "ts_ms", table.rows)
-        self.span_ms = np.minimum(_required(table.columns, "span_ms", table.rows), MAX_SPAN_MS)
+        self.span_ms = np.clip(_required(table.columns, "span_ms", table.rows), 0, MAX_SPAN_MS)
         self.device = _required(table.columns, "device", table.rows)
         self.holding = _optional(table.columns, "holding", table.rows)  # -1: none
         last = len(segment.devices) - 1
         listed = all(0 <= device <= last for holding in segment.holdings for device in holding.devices)
         if self.count:
             listed = listed and 0 <= self.device.min() <= self.device.max() <= last
-            listed = listed and self.holding.max() < len(segment.holdings)
+            listed = listed and -1 <= self.holding.min() <= self.holding.max() < len(segment.holdings)
         if not listed:
             raise SegmentError("segment refused: it names a device or holding that it does not list")
         self.metrics = {metric.name: _metric(metric, table.columns, table.rows) for metric in METRICS}
 
     @property
-    def stretch(self) -> tuple[int, int]:
-        """Start and end of the time that the rows lie in, in ms; for segments with rows."""
-        return int((self.ts_ms - self.span_ms).min()), int(self.ts_ms.max())
+    def stretches(self) -> list[tuple[int, int]]:
+        """Start and end of the times that the rows lie in, in ms: apart where nothing lies between for an hour.
+
+        A node whose clock is set while it runs has rows of two times, years apart perhaps, in one segment.
+        """
+        order = np.argsort(self.ts_ms, kind="stable")
+        ends, starts = self.ts_ms[order], (self.ts_ms - self.span_ms)[order]
+        cuts = np.flatnonzero(np.diff(ends) > HOUR_MS) + 1
+        parts = zip(np.split(starts, cuts), np.split(ends, cuts), strict=True)
+        return [(int(start.min()), int(end[-1])) for start, end in parts if len(end)]
 
     def held_devices(self) -> set[tuple[int, int]]:
         """Returns the (holding, device) pairs that rows name, positions in the segment's lists."""

@@ -23,6 +23,7 @@ Parameters = Sequence[Any] | Mapping[str, Any] | None
 T = TypeVar("T", bound=msgspec.Struct)
 
 FILE_NAME: Final = "gpuledger.duckdb"
+_OF_A_VALUE: Final = (duckdb.DataError, duckdb.IntegrityError, duckdb.InvalidInputException)
 
 
 def database_file(directory: Path) -> Path:
@@ -135,7 +136,11 @@ def _sentence(error: duckdb.Error, directory: Path) -> StoreError:
         return StoreError(
             f"The database ran out of memory ({first}); raise store.memory_limit_mib or narrow the query."
         )
-    kind = Unstorable if isinstance(error, duckdb.DataError | duckdb.IntegrityError) else StoreError
+    kind = (
+        Unstorable
+        if isinstance(error, duckdb.DataError | duckdb.IntegrityError | duckdb.InvalidInputException)
+        else StoreError
+    )
     return kind(f"The database in {directory} refused a statement ({first}); this is a fault to report.")
 
 

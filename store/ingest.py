@@ -1,5 +1,6 @@
 """Segments into the database: one transaction a batch, idempotent by segment name."""
 
+import logging
 from collections.abc import Sequence
 from typing import Final
 
@@ -8,11 +9,13 @@ import pyarrow as pa
 
 from store import attendants, columns, dirty, quarantine, runtables
 from store.database import Cursor, Database
-from store.errors import Unstorable
+from store.errors import StoreError, Unstorable
 from store.parsed import Parsed, parse
 from store.places import keep_gpus, keep_nodes
 from store.runbook import Entry, RunBook, final
 from store.segment import Holding
+
+log = logging.getLogger(__name__)
 
 _SEGMENT: Final = pa.schema(
     {
@@ -44,14 +47,19 @@ def ingest(database: Database, batch: Sequence[tuple[str, bytes]], received_ms: 
     Raises:
         StoreError: nothing of the batch was stored.
     """
-    parsed, refused = parse(batch, received_ms, synthetic=database.synthetic)
     try:
+        parsed, refused = parse(batch, received_ms, synthetic=database.synthetic)
         return _store_batch(database, parsed, refused, received_ms)
-    except (Unstorable, pa.ArrowException, OverflowError) as error:
+    except Exception as error:
+        if isinstance(error, StoreError) and not isinstance(error, Unstorable):
+            raise  # the store's own trouble
         if len(batch) > 1:  # one segment spoils the batch: half by half, the others go on
             half = len(batch) // 2
             return ingest(database, batch[:half], received_ms) + ingest(database, batch[half:], received_ms)
+        if not batch or isinstance(error, MemoryError):
+            raise
         [(name, data)] = batch
+        log.warning("segment=%s set aside", name, exc_info=error)
         reason = f"segment refused: a value in it cannot be stored ({str(error).partition(chr(10))[0]})"
         return _store_batch(database, [], [quarantine.Refusal(name, data, reason)], received_ms)
 
@@ -100,7 +108,12 @@ def _store(cursor: Cursor, items: Sequence[Parsed], received_ms: int) -> None:
     changed = runtables.write(cursor, book)
     _insert_rows(cursor, items, places, entries)
     _insert_names(cursor, items, nodes, received_ms)
-    dirty.mark_rows(cursor, [(nodes[item.segment.node], *_touched(item, reached)) for item in items if item.rows.count])
+    touched = [
+        (nodes[item.segment.node], *_touched(stretch, reached.get(item.segment.node, 0)))
+        for item in items
+        for stretch in item.rows.stretches
+    ]
+    dirty.mark_rows(cursor, touched)
     shown = {
         final(held[position]).run.run_key
         for item, held in zip(items, entries, strict=True)
@@ -111,10 +124,10 @@ def _store(cursor: Cursor, items: Sequence[Parsed], received_ms: int) -> None:
     dirty.mark_changes(cursor, changes, before_ms, dirty.as_of_ms(cursor))
 
 
-def _touched(item: Parsed, reached: dict[str, int]) -> tuple[int, int]:
-    """Returns the time whose rollups the rows change; ``reached`` says how far each node's data went before."""
-    start_ms, end_ms = item.rows.stretch
-    if start_ms < reached.get(item.segment.node, 0):
+def _touched(stretch: tuple[int, int], reached_ms: int) -> tuple[int, int]:
+    """Returns the time whose rollups rows of a stretch change; ``reached_ms``: how far the node's data went before."""
+    start_ms, end_ms = stretch
+    if start_ms < reached_ms:
         # A row that is there already may begin before the late ones and now covers less.
         start_ms -= columns.MAX_SPAN_MS
     return start_ms, end_ms

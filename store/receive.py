@@ -89,7 +89,7 @@ class Receiver:
         return head.name
 
     async def _body(self, announced: str, receive: Receive) -> bytes:
-        if announced.isdigit() and int(announced) > self._max_bytes:
+        if announced.isascii() and announced.isdigit() and int(announced[:19]) > self._max_bytes:
             raise self._too_large()
         pieces: list[bytes] = []
         size = 0

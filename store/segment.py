@@ -19,10 +19,11 @@ import msgspec
 
 MAGIC: Final = b"GPUL"
 VERSION: Final = 1
-MAX_BODY_BYTES: Final = 256 * 1024 * 1024  # inflated; a guard against decompression bombs
+MAX_BODY_BYTES: Final = 64 * 1024 * 1024  # inflated; a guard against decompression bombs. 200,000 rows have 16 MiB
 MAX_HEAD_BYTES: Final = 64 * 1024
 _PREFIX = struct.Struct("<4sBI")
 _NAME_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
+_DTYPE = re.compile(r"[a-z]([1248])")
 
 
 class SegmentError(ValueError):
@@ -198,6 +199,7 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 _head_encoder = msgspec.msgpack.Encoder()
 _head_decoder = msgspec.msgpack.Decoder(Head)
 _body_decoder = msgspec.msgpack.Decoder(Segment)
+_UNREADABLE = (msgspec.MsgspecError, RecursionError)  # the latter where an unknown field is nested without end
 
 
 def segment_name(node: str, boot_id: str, seq: int) -> str:
@@ -242,7 +244,7 @@ def read_head(data: bytes) -> tuple[Head, int]:
     offset = _PREFIX.size + head_len
     try:
         head = _head_decoder.decode(memoryview(data)[_PREFIX.size : offset])
-    except msgspec.MsgspecError as error:
+    except _UNREADABLE as error:
         raise SegmentError(f"segment head unreadable: {error}") from error
     if len(data) - offset != head.body_bytes:
         raise SegmentError(f"segment truncated: {len(data) - offset} of {head.body_bytes} body bytes")
@@ -264,7 +266,7 @@ def decode(data: bytes) -> Segment:
         raise SegmentError(f"segment refused: it inflates to more than {MAX_BODY_BYTES} bytes")
     try:
         segment = _body_decoder.decode(body)
-    except msgspec.MsgspecError as error:
+    except _UNREADABLE as error:
         raise SegmentError(f"segment body unreadable: {error}") from error
     if segment.name != head.name or segment.synthetic != head.synthetic or segment.samples.rows != head.rows:
         raise SegmentError("segment refused: head and body disagree")
@@ -274,10 +276,10 @@ def decode(data: bytes) -> Segment:
 
 def _check_table(table: Table) -> None:
     for name, column in table.columns.items():
-        width = int(column.dtype[1:]) if column.dtype[1:].isdigit() else 0
-        if width not in (1, 2, 4, 8) or len(column.data) != width * table.rows:
+        dtype = _DTYPE.fullmatch(column.dtype)
+        if dtype is None or len(column.data) != int(dtype[1]) * table.rows:
             raise SegmentError(
-                f"segment refused: column {name!r} does not hold {table.rows} values of {column.dtype!r}"
+                f"segment refused: column {name[:80]!r} does not hold {table.rows} values of {column.dtype[:80]!r}"
             )
         if column.valid and len(column.valid) != (table.rows + 7) // 8:
-            raise SegmentError(f"segment refused: validity of column {name!r} has the wrong length")
+            raise SegmentError(f"segment refused: validity of column {name[:80]!r} has the wrong length")

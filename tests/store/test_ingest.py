@@ -84,11 +84,9 @@ def test_what_cannot_be_stored_is_kept_aside(database: Database, data: bytes, re
     "odd",
     [
         segment(devices=[gpu("GPU-9", index=2**40)], last_ms=T0 + MINUTE),
-        segment(devices=[gpu("GPU-9", mem_total_mib=-(2**62))], last_ms=T0 + MINUTE),
         segment(interval_ms=2**33, last_ms=T0 + MINUTE),
         segment(holdings=[hold(restart=2**31)], last_ms=T0 + MINUTE),
         segment(probes=[ProbeRun(probe="gpu", at_ms=T0, duration_ms=1, rows=2**31)], last_ms=T0 + MINUTE),
-        segment(accounting=[told(end_ms=T0, db_index=2**63)], last_ms=T0 + MINUTE),
         segment(devices=[gpu(slices=0)], last_ms=T0 + MINUTE),
         segment(devices=[gpu(slices=8, slices_of=7)], last_ms=T0 + MINUTE),
         segment(holdings=[hold(start_ms=0)], last_ms=T0 + MINUTE),

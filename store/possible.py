@@ -1,0 +1,110 @@
+"""What a segment may say at all.
+
+Whoever reads the tables relies on it: no moment before clocks were set or in the future, no negative size, no number
+that stands for "not known" in somebody's driver or accounting.
+"""
+
+import math
+from typing import Final
+
+import msgspec
+
+from store.segment import AccountingRun, Device, Event, NullReason, ProbeRun, Segment, SegmentError
+
+# munge refuses credentials more than five minutes off, so a node further ahead runs no jobs; and "as of" is the newest
+# row of any node, so one clock in the future would hold every running job until then.
+MAX_AHEAD_MS: Final = 600_000
+# Before the clock was set (no battery, no NTP yet), machines start in 1970 or at the turn of the century.
+CLOCK_UNSET_MS: Final = 1_000_000_000_000
+# No node stays up this long: a hold that does was begun by a clock that was wrong, and would be counted in full.
+MAX_HELD_MS: Final = 3 * 366 * 86_400_000
+MAX_INTERVAL_MS: Final = 3_600_000
+_MOST_SLICES: Final = 1024
+_MOST: Final = (1 << 31) - 1
+_MOST_GPUS: Final = 1_000_000  # of one run: more than any machine has
+_MOST_MIB: Final = 1 << 40
+_MOST_W: Final = 100_000.0
+_COUNTS: Final = {
+    **dict.fromkeys(("elapsed_s", "suspended_s", "timelimit_s", "cpu_s", "alloc_cpus", "restart"), _MOST),
+    **dict.fromkeys(("req_gpus", "alloc_gpus"), _MOST_GPUS),
+    **dict.fromkeys(("req_mem_mib", "max_rss_mib"), _MOST_MIB),
+    "uid": (1 << 32) - 1,
+    "db_index": (1 << 63) - 1,
+}
+
+
+def refuse_impossible(segment: Segment, latest_ms: int) -> None:
+    """Raises SegmentError where the segment as a whole cannot be right; ``latest_ms``: no moment lies after it."""
+    if not 0 < segment.interval_ms <= MAX_INTERVAL_MS:
+        raise SegmentError(f"segment refused: a row every {segment.interval_ms} ms is no interval")
+    if not CLOCK_UNSET_MS <= segment.first_ms <= segment.last_ms:
+        raise SegmentError(f"segment refused: it is said to last from {segment.first_ms} to {segment.last_ms}")
+    if not CLOCK_UNSET_MS <= segment.written_ms <= latest_ms:
+        raise SegmentError(f"segment refused: it is said to be written at {segment.written_ms}")
+    for device in segment.devices:
+        if not 1 <= device.slices <= device.slices_of <= _MOST_SLICES:
+            raise SegmentError(f"segment refused: {device.uuid[:80]} is {device.slices} of {device.slices_of} slices")
+    for holding in segment.holdings:
+        end_ms = holding.start_ms if holding.end_ms is None else holding.end_ms
+        if not CLOCK_UNSET_MS <= holding.start_ms <= end_ms <= latest_ms or _is_long(holding.start_ms, segment.last_ms):
+            stretch = f"from {holding.start_ms} to {holding.end_ms}"
+            raise SegmentError(f"segment refused: job {holding.job_id[:80]} is said to hold GPUs {stretch}")
+
+
+def without_impossible(segment: Segment, latest_ms: int) -> Segment:
+    """Returns the segment with sizes that cannot be as not known, and without what is told of no possible moment."""
+
+    def at(*moments: int) -> bool:
+        return all(CLOCK_UNSET_MS <= moment <= latest_ms for moment in moments)
+
+    def event(one: Event) -> bool:
+        return at(one.ts_ms)
+
+    def null(one: NullReason) -> bool:
+        return at(one.from_ms, one.to_ms)
+
+    def probe(one: ProbeRun) -> bool:
+        return at(one.at_ms) and 0 <= one.duration_ms <= _MOST
+
+    return msgspec.structs.replace(
+        segment,
+        devices=tuple(map(_known, segment.devices)),
+        events=tuple(filter(event, segment.events)),
+        nulls=tuple(filter(null, segment.nulls)),
+        probes=tuple(filter(probe, segment.probes)),
+    )
+
+
+def why_impossible(row: AccountingRun, written_ms: int, latest_ms: int) -> str | None:
+    """Returns why a row of accounting cannot be, None where it can. The many others of its segment are good."""
+    if row.start_ms is not None:
+        end_ms = row.start_ms if row.end_ms is None else row.end_ms
+        longest_to_ms = written_ms if row.end_ms is None else end_ms
+        if not CLOCK_UNSET_MS <= row.start_ms <= end_ms <= latest_ms or _is_long(row.start_ms, longest_to_ms):
+            return f"is said to run from {row.start_ms} to {row.end_ms}"
+    if row.submit_ms is not None and not 0 <= row.submit_ms <= latest_ms:
+        return f"is said to be submitted at {row.submit_ms}"
+    for name, most in _COUNTS.items():
+        value = getattr(row, name)
+        # A float may be no number at all: then no comparison holds.
+        if value is not None and not 0 <= value <= most:
+            return f"is said to have {name} {value}"
+    return None
+
+
+def _is_long(start_ms: int, end_ms: int) -> bool:
+    return end_ms - start_ms > MAX_HELD_MS
+
+
+def _known(device: Device) -> Device:
+    """Integrated memory is reported as 0 MiB; a driver that fails half-way may report anything."""
+    total_mib, limit_w = device.mem_total_mib, device.power_limit_w
+    possible_total = total_mib is None or 0 < total_mib <= _MOST
+    possible_limit = limit_w is None or (math.isfinite(limit_w) and 0 < limit_w <= _MOST_W)
+    if possible_total and possible_limit:
+        return device
+    return msgspec.structs.replace(
+        device,
+        mem_total_mib=total_mib if possible_total else None,
+        power_limit_w=limit_w if possible_limit else None,
+    )
