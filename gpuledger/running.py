@@ -13,6 +13,8 @@ def log_to_stderr() -> None:
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s", force=True
     )
+    # It tells of its start and stop once a door; the hub says where it listens itself.
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
 
 
 def with_address(settings: Settings, host: str | None, port: int | None) -> Settings:

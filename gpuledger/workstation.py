@@ -21,6 +21,8 @@ from store.database import database_file
 
 log = logging.getLogger("gpuledger.workstation")
 OWN_NODE: Final = "up"
+SEGMENT_S: Final = 10.0
+"""One machine delivers to itself: nothing is gained by waiting a minute, and its owner looks at the page now."""
 
 
 def why_nothing_to_record() -> str | None:
@@ -43,7 +45,12 @@ def serve_and_collect(settings: Settings, data: Path) -> None:
     hub = Hub(settings, data)
     stop = threading.Event()
     chosen = msgspec.structs.replace(
-        settings.collector, hub=hub.address, token="", token_file=str(_token(hub, data)), spool_dir=str(data / "spool")
+        settings.collector,
+        hub=hub.address,
+        token="",
+        token_file=str(_token(hub, data)),
+        spool_dir=str(data / "spool"),
+        segment_s=min(settings.collector.segment_s, SEGMENT_S),
     )
     agent = threading.Thread(target=_collect, args=(chosen, settings.site.cluster, stop), name="collector")
 

@@ -46,9 +46,9 @@ class Machine:
     def env(self) -> dict[str, str]:
         return child_env(self.scenario) | {"FAKENVML_QUIET": "1"}
 
-    def does(self, doing: dict[int, Doing]) -> None:
-        """From now on the GPUs do this; what they did until now becomes a part of the truth."""
-        now_ms = round(time.time() * 1000)
+    def does(self, doing: dict[int, Doing], at_ms: int | None = None) -> None:
+        """From now (or ``at_ms``) on the GPUs do this; what they did until then becomes a part of the truth."""
+        now_ms = round(time.time() * 1000) if at_ms is None else at_ms
         for gpu in range(self.gpus):
             before, after = self._doing.get(gpu), doing.get(gpu)
             if before and before.state:
