@@ -76,10 +76,11 @@ class JobRunner:
             rows=rows,
             error=error,
         )
-        self._record(done)
+        self.record(done)
         return done
 
-    def _record(self, done: JobRun) -> None:
+    def record(self, done: JobRun) -> None:
+        """Keeps the record of a run; raises nothing where the store does not take it."""
         try:
             with self._db.cursor() as cur, cur.transaction():
                 cur.execute(
@@ -137,7 +138,8 @@ def _roll_up_all(db: Database, states: StateSettings) -> int:
 class Schedule:
     """The analysis of one store, in the background, one job at a time.
 
-    ``more`` are jobs of other rooms, such as the weekly report; they come after the analysis.
+    ``more`` are jobs of other rooms, such as the weekly report; they come after the analysis. ``runner`` runs and
+    records them.
     """
 
     def __init__(
@@ -151,7 +153,7 @@ class Schedule:
         more: Iterable[Job] = (),
     ) -> None:
         self.jobs: Sequence[Job] = (*analysis_jobs(analytics, states), *more)
-        self._runner = JobRunner(db, now_ms, analytics.schedule.keep_days)
+        self.runner = JobRunner(db, now_ms, analytics.schedule.keep_days)
         # One worker: the jobs build on each other, and ingest and pages need the other core.
         self._scheduler = BackgroundScheduler(
             executors={"default": ThreadPoolExecutor(1)},
@@ -166,7 +168,7 @@ class Schedule:
         start = datetime.now(UTC)
         for place, job in enumerate(self.jobs):
             self._scheduler.add_job(
-                self._runner.run,
+                self.runner.run,
                 "interval",
                 args=(job,),
                 seconds=job.every_s,
@@ -182,4 +184,4 @@ class Schedule:
 
     def run_all(self) -> list[JobRun]:
         """Runs every job once, here and now, and returns the records."""
-        return [self._runner.run(job) for job in self.jobs]
+        return [self.runner.run(job) for job in self.jobs]

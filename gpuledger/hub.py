@@ -49,7 +49,6 @@ class Hub:
             self.inbox = opened.enter_context(contextlib.closing(_inbox(data, settings)))
             self._opened = opened.pop_all()
         store = settings.store
-        self._ingester = Ingester(self.database, self.inbox, store.states, self._database_stopped)
         self.tokens = Tokens(self.database)
         self._receiver = Receiver(self.inbox, self.tokens, synthetic=synthetic, max_bytes=store.max_segment_mib << 20)
         self._schedule = Schedule(
@@ -59,6 +58,9 @@ class Hub:
             clock_ms,
             states=store.states,
             more=[weekly_job(settings.site)],
+        )
+        self._ingester = Ingester(
+            self.database, self.inbox, store.states, self._schedule.runner, self._database_stopped
         )
 
     @property

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from analytics.schedule import JobRun, JobRunner
 from gpuledger.wiring import clock_ms
 from store.database import Database
 from store.errors import StoreError, StoreStopped
@@ -15,6 +16,7 @@ from store.rollup import roll_up
 from store.settings import StateSettings
 
 log = logging.getLogger("gpuledger.ingest")
+NAME: Final = "ingest"
 IDLE_WAIT_S: Final = 1.0
 RETRY_S: Final = 5.0
 ROLLUP_SHARE: Final = 0.2
@@ -22,18 +24,28 @@ ROLLUP_SHARE: Final = 0.2
 
 
 class Ingester:
-    """Runs until asked to stop, then takes in what is left. ``on_stopped`` hears when the database gave up."""
+    """Runs until asked to stop, then takes in what is left. ``on_stopped`` hears when the database gave up.
+
+    ``runner`` records for the Health page that nothing can be stored: silent nodes would be the wrong thing to look at.
+    """
 
     def __init__(
-        self, database: Database, inbox: Inbox, states: StateSettings, on_stopped: Callable[[StoreStopped], None]
+        self,
+        database: Database,
+        inbox: Inbox,
+        states: StateSettings,
+        runner: JobRunner,
+        on_stopped: Callable[[StoreStopped], None],
     ) -> None:
         self._database = database
         self._inbox = inbox
         self._states = states
         self._on_stopped = on_stopped
+        self._runner = runner
+        self._problem = ""
         self._stopping = threading.Event()
         self._rollups_after = 0.0
-        self._thread = threading.Thread(target=self._run, name="ingest")
+        self._thread = threading.Thread(target=self._run, name=NAME)
 
     def start(self) -> None:
         """Begins."""
@@ -54,17 +66,27 @@ class Ingester:
                 return
             except StoreError as error:
                 log.warning("ingest=waiting error=%r; the inbox keeps the segments", str(error))
+                self._tell(str(error))
                 if self._stopping.wait(RETRY_S):
                     return
-            except Exception:
+            except Exception as error:
                 log.exception("ingest=failed; the inbox keeps the segments, next try in %.0f s", RETRY_S)
+                self._tell(f"{type(error).__name__}: {error}")
                 if self._stopping.wait(RETRY_S):
                     return
             else:
+                self._tell("")
                 if not busy and self._stopping.is_set():
                     return
                 if not busy:
                     self._inbox.wait(IDLE_WAIT_S)
+
+    def _tell(self, problem: str) -> None:
+        """Records, for the Health page, that it fails and that it works again; not every try."""
+        if problem != self._problem:
+            self._problem = problem
+            run = JobRun(job=NAME, at_ms=clock_ms(), duration_ms=0, ok=not problem, rows=0, error=problem)
+            self._runner.record(run)
 
     def _once(self) -> bool:
         """Whether there was anything to do."""
