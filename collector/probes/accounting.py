@@ -21,6 +21,7 @@ from store.segment import AccountingRun, Event
 POSITION_FILE: Final = "accounting.json"
 _WINDOW_S: Final = 6 * 3600  # most that one reading asks for, so that years of history come in small pieces
 _BEHIND_EVERY_S: Final = 2.0
+_STEPS_LATE_S: Final = 60
 _DAY_S: Final = 86400
 _UNTRACKED_RUNS: Final = 20  # runs without any GPU among them, before it is worth a word
 
@@ -60,7 +61,7 @@ class AccountingProbe:
         except SacctProblem as error:
             return Report(error=str(error))
         self._behind = to_s < now_s
-        self._remember(fresh, described, to_s)
+        self._remember(fresh, described, to_s, now_s)
         self._position = self._next_position({**found, **late}, to_s, whole=not self._behind)
         self._file.reached(self._position, moment.steady_s)
         events = [*self._refusals(listed.refusals, moment), *self._tracking(len(described), moment)]
@@ -99,10 +100,13 @@ class AccountingProbe:
         steps = self._sacct.steps(first_s, now_s, sorted({run.job_id_raw for run in runs}))
         return [with_steps(run, steps.get(_key(run), ())) for run in runs]
 
-    def _remember(self, fresh: Sequence[AccountingRun], described: Sequence[AccountingRun], to_s: int) -> None:
+    def _remember(
+        self, fresh: Sequence[AccountingRun], described: Sequence[AccountingRun], to_s: int, now_s: int
+    ) -> None:
         for run, whole in zip(fresh, described, strict=True):
-            # A run that has just begun may have no step yet, and is then described again.
-            if run.end_ms is not None or whole.has_batch_step is not None:
+            # A run that has just begun may have no step yet, and what steps used comes after the run's end: again then.
+            begun = run.end_ms is None and whole.has_batch_step is not None
+            if begun or (run.end_ms is not None and run.end_ms // 1000 <= now_s - _STEPS_LATE_S):
                 self._passed_on[_key(run)] = _said(run)
         still_listed_s = to_s - self._settings.sacct_overlap_s
         self._passed_on = {key: said for key, said in self._passed_on.items() if not 0 < said[0] < still_listed_s}

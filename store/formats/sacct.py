@@ -17,11 +17,11 @@ from store.segment import AccountingRun
 RUN_FIELDS: Final = (
     *("Cluster", "DBIndex", "JobIDRaw", "JobID", "User", "UID", "Account", "Partition", "QOS", "State", "ExitCode"),
     *("Submit", "Start", "End", "ElapsedRaw", "Suspended", "Timelimit", "TimelimitRaw", "NNodes", "AllocCPUS"),
-    *("ReqMem", "AllocTRES", "ReqTRES", "NodeList", "TotalCPU", "WorkDir", "JobName"),
+    *("ReqMem", "AllocTRES", "ReqTRES", "NodeList", "WorkDir", "JobName"),
 )
 OPTIONAL_FIELDS: Final = ("Restarts",)
 """Asked for where this version of sacct knows them (--helpformat): an unknown field is fatal to it."""
-STEP_FIELDS: Final = ("Cluster", "DBIndex", "JobIDRaw", "State", "NTasks", "MaxRSS", "TRESUsageInTot")
+STEP_FIELDS: Final = ("Cluster", "DBIndex", "JobIDRaw", "State", "NTasks", "MaxRSS", "TRESUsageInTot", "TotalCPU")
 
 ENDED_STATES: Final = frozenset(
     {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "DEADLINE"}
@@ -53,7 +53,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     """What one step of a run used, summed over its tasks; None while it lasts or where nothing was gathered."""
 
     name: str  # batch, extern, interactive, or a number
-    cpu_s: float | None = None
+    cpu_s: float | None = None  # gathered by sampling, in whole seconds
+    waited_cpu_s: float | None = None  # TotalCPU: exact, of those processes only whose end was waited for
     mem_mib: float | None = None
 
 
@@ -92,7 +93,12 @@ def parse_steps(data: bytes, fields: Sequence[str], delimiter: str) -> dict[Key,
         if not name or not job.isdigit() or db_index is None:
             continue
         used = slurm.resources(record["TRESUsageInTot"])
-        step = Step(name=name, cpu_s=slurm.duration_s(used.get("cpu", "")), mem_mib=_step_memory(record, used))
+        step = Step(
+            name=name,
+            cpu_s=slurm.duration_s(used.get("cpu", "")),
+            waited_cpu_s=slurm.duration_s(record["TotalCPU"]),
+            mem_mib=_step_memory(record, used),
+        )
         found.setdefault((record["Cluster"], db_index), []).append(step)
     return found
 
@@ -101,8 +107,9 @@ def with_steps(run: AccountingRun, steps: Iterable[Step]) -> AccountingRun:
     """Returns the run with what its steps say: batch or not, processor time, and memory.
 
     Memory is the most that one step used, since steps may follow each other; it is an estimate, its tasks' maxima
-    being summed. Processor time counts only where every step tells it: a sum of some would make a run look idle. It is
-    gathered by sampling and in whole seconds, so of a completed run TotalCPU may know more.
+    being summed. Processor time counts only where every step tells it: a sum of some would make a run look idle. Of a
+    completed run the exact time is known as well, and taken where it is more; children of steps that were signalled
+    are left out of it, so of others it says nothing. The job's own row does not have it under -X.
     """
     steps = list(steps)
     if not steps:
@@ -110,15 +117,24 @@ def with_steps(run: AccountingRun, steps: Iterable[Step]) -> AccountingRun:
     names = {step.name for step in steps}
     # The batch step of a heterogeneous job is on its first component.
     batch = True if "batch" in names else None if re.search(r"\+[1-9]", run.job_id) else False
-    cpu = [step.cpu_s for step in steps if step.cpu_s is not None]
-    total_s = sum(cpu) if len(cpu) == len(steps) else 0.0
+    waited_s = _sum(step.waited_cpu_s for step in steps) if run.state == "COMPLETED" else 0.0
     memory = [step.mem_mib for step in steps if step.mem_mib]
     return msgspec.structs.replace(
         run,
         has_batch_step=batch,
-        cpu_s=max(total_s, run.cpu_s or 0.0) or None,
+        cpu_s=max(_sum(step.cpu_s for step in steps), waited_s) or None,
         max_rss_mib=round(max(memory)) if memory else None,
     )
+
+
+def _sum(seconds: Iterable[float | None]) -> float:
+    """Returns the sum, or 0 where one of them is not known."""
+    total_s = 0.0
+    for each_s in seconds:
+        if each_s is None:
+            return 0.0
+        total_s += each_s
+    return total_s
 
 
 def _records(data: bytes, fields: Sequence[str], delimiter: str) -> Iterator[tuple[int, dict[str, str] | str]]:
@@ -155,7 +171,6 @@ def _run(record: Mapping[str, str]) -> AccountingRun:
     alloc_gpus, gpu_type = slurm.gpus(alloc)
     req_gpus, _ = slurm.gpus(req)
     unlimited, timelimit_s = _timelimit(record)
-    cpu_s = slurm.duration_s(record["TotalCPU"])
     times = _times(record, state, ran=bool(alloc) and state != "PENDING")
     return AccountingRun(
         cluster=record["Cluster"],
@@ -183,8 +198,6 @@ def _run(record: Mapping[str, str]) -> AccountingRun:
         gpu_type=gpu_type,
         alloc_cpus=slurm.count(record["AllocCPUS"]) or None,
         req_mem_mib=_requested_memory(record, req),
-        # Children of steps that were signalled are left out of TotalCPU, so it says something of completed runs only.
-        cpu_s=cpu_s if cpu_s and state == "COMPLETED" else None,
         exit_code=slurm.text(record["ExitCode"]),
         work_dir=slurm.text(record["WorkDir"]),
         restart=slurm.count(record.get("Restarts", "")),

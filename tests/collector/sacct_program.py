@@ -68,7 +68,9 @@ class SacctProgram:
         self.records = [record for record in self.records if record["DBIndex"] != str(db_index)]
         self.records.append(base | whole)
         for step in steps.split():
-            self.records.append({**base, "JobIDRaw": f"{job}.{step}", "NTasks": "1", "TRESUsageInTot": used})
+            self.records.append(
+                {**base, "JobIDRaw": f"{job}.{step}", "NTasks": "1", "TRESUsageInTot": used, "TotalCPU": "00:01"}
+            )
         self.write()
 
     def calls(self) -> list[list[str]]:

@@ -143,6 +143,15 @@ def test_a_run_that_has_no_step_yet_is_described_again(host):
     assert host.read(900) == ()
 
 
+def test_what_the_steps_used_may_come_after_the_end(host):
+    host.catch_up()
+    host.program.run(27, NOW_S, NOW_S + 299, State="FAILED", steps="")
+    assert [run.max_rss_mib for run in host.read(300)] == [None]
+    host.program.run(27, NOW_S, NOW_S + 299, State="FAILED")
+    assert [run.max_rss_mib for run in host.read(600)] == [1]
+    assert host.read(900) == ()
+
+
 def test_an_end_that_came_late_to_the_database_is_found(host):
     """slurmdbd was down for half a day; what slurmctld delivers then lies before every overlap."""
     host.program.run(27, NOW_S - 100)

@@ -16,7 +16,7 @@ RUN = {
     "Submit": str(START_S - 24), "Start": str(START_S), "End": str(START_S + 600), "ElapsedRaw": "600",
     "Suspended": "00:00:00", "Timelimit": "01:00:00", "TimelimitRaw": "60", "NNodes": "1", "AllocCPUS": "8",
     "ReqMem": "16G", "AllocTRES": "billing=9,cpu=8,gres/gpu:a100=2,gres/gpu=2,mem=16G,node=1",
-    "ReqTRES": "billing=9,cpu=8,gres/gpu=2,mem=16G,node=1", "NodeList": "n3", "TotalCPU": "20:00.500",
+    "ReqTRES": "billing=9,cpu=8,gres/gpu=2,mem=16G,node=1", "NodeList": "n3",
     "WorkDir": "/home/alice", "Restarts": "0", "JobName": "train",
 }  # fmt: skip
 
@@ -49,14 +49,14 @@ def test_a_completed_run():
         "uid": 1001, "account": "physics", "partition": "gpu", "qos": "normal", "name": "train",
         "submit_ms": (START_S - 24) * 1000, "start_ms": START_S * 1000, "end_ms": (START_S + 600) * 1000,
         "elapsed_s": 600, "suspended_s": 0, "timelimit_s": 3600, "nodes": ("n3",), "req_gpus": 2, "alloc_gpus": 2,
-        "gpu_type": "a100", "alloc_cpus": 8, "req_mem_mib": 16384, "cpu_s": 1200.5, "exit_code": "0:0",
+        "gpu_type": "a100", "alloc_cpus": 8, "req_mem_mib": 16384, "exit_code": "0:0",
         "work_dir": "/home/alice", "restart": 0,
     }  # fmt: skip
 
 
 def test_a_running_run_has_no_end():
-    found = run(State="RUNNING", End="Unknown", ElapsedRaw="10", TotalCPU="00:00:00")
-    assert (found.state, found.end_ms, found.elapsed_s, found.cpu_s) == ("RUNNING", None, 10, None)
+    found = run(State="RUNNING", End="Unknown", ElapsedRaw="10")
+    assert (found.state, found.end_ms, found.elapsed_s) == ("RUNNING", None, 10)
 
 
 def test_a_requeued_job_is_two_runs():
@@ -167,8 +167,8 @@ def test_a_lost_end_is_the_begin_and_what_it_lasted():
 
 def test_a_zero_run():
     """F007: it keeps its GPUs and has no time."""
-    found = run(State="FAILED", End=str(START_S), ElapsedRaw="0", TotalCPU="00:00:00")
-    assert (found.elapsed_s, found.alloc_gpus, found.cpu_s) == (0, 2, None)
+    found = run(State="FAILED", End=str(START_S), ElapsedRaw="0")
+    assert (found.elapsed_s, found.alloc_gpus) == (0, 2)
 
 
 @pytest.mark.parametrize(
@@ -231,6 +231,7 @@ def test_nothing():
 STEP = {
     "Cluster": "alpha", "DBIndex": "27", "JobIDRaw": "18.batch", "State": "COMPLETED", "NTasks": "1",
     "MaxRSS": "3461120", "TRESUsageInTot": "cpu=00:00:30,energy=0,fs/disk=33341,mem=1073741824,pages=0,vmem=78475264",
+    "TotalCPU": "00:20.500",
 }  # fmt: skip
 
 
@@ -241,7 +242,10 @@ def steps(*changes):
 def test_what_steps_used():
     found = steps({}, {"JobIDRaw": "18.0", "TRESUsageInTot": "cpu=01:00:00,mem=2147483648"}, {"JobIDRaw": "18"})
     assert found == {
-        ("alpha", 27): [Step(name="batch", cpu_s=30, mem_mib=1024), Step(name="0", cpu_s=3600, mem_mib=2048)]
+        ("alpha", 27): [
+            Step(name="batch", cpu_s=30, waited_cpu_s=20.5, mem_mib=1024),
+            Step(name="0", cpu_s=3600, waited_cpu_s=20.5, mem_mib=2048),
+        ]
     }
     whole = with_steps(run(), found["alpha", 27])
     assert (whole.has_batch_step, whole.cpu_s, whole.max_rss_mib) == (True, 3630, 2048)
@@ -256,13 +260,21 @@ def test_memory_is_of_the_largest_step_and_all_its_tasks():
     assert with_steps(run(), found["alpha", 27]).max_rss_mib == round(1947276 * 8 / 1024)
 
 
-@pytest.mark.parametrize("used", ["", "cpu=00:00:00,mem=1024"])
-def test_processor_time_that_not_every_step_tells_is_unknown(used):
-    found = steps({}, {"JobIDRaw": "18.0", "TRESUsageInTot": used})["alpha", 27]
-    failed = run(State="FAILED")
-    assert failed.cpu_s is None
-    assert with_steps(failed, found).cpu_s == (30 if used else None)
-    assert with_steps(run(), found).cpu_s == 1200.5
+@pytest.mark.parametrize(
+    ("state", "used", "waited", "cpu_s"),
+    [
+        ("COMPLETED", "cpu=00:00:10", "00:00.500", 40),
+        ("COMPLETED", "cpu=00:00:10", "10:00.500", 621),
+        ("COMPLETED", "", "10:00.500", 621),
+        ("COMPLETED", "", "", None),
+        ("COMPLETED", "cpu=00:00:00", "00:00:00", 30),
+        ("FAILED", "cpu=00:00:10", "10:00.500", 40),  # children of signalled steps are left out: how many is unknown
+        ("FAILED", "", "10:00.500", None),
+    ],
+)
+def test_processor_time_is_known_where_every_step_tells_it(state, used, waited, cpu_s):
+    found = steps({}, {"JobIDRaw": "18.0", "TRESUsageInTot": used, "TotalCPU": waited})["alpha", 27]
+    assert with_steps(run(State=state), found).cpu_s == cpu_s
 
 
 @pytest.mark.parametrize(
