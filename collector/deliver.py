@@ -152,7 +152,7 @@ class Delivery:
                 "the hub lists for this node into collector.token_file. Segments wait in the spool"
             )
             return _Outcome(sentence, wait_s=_LONGEST_WAIT_S)
-        if status in {429, 503}:
+        if status in {408, 429, 503}:
             waits = float(retry_after) if retry_after and retry_after.isdigit() else None
             return _Outcome(f"the hub {self._settings.hub} asks to wait ({status}): {answer}", wait_s=waits)
         if status < 500:

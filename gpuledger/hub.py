@@ -82,7 +82,9 @@ class Hub:
         Raises Refused where the database stopped, as on a full disk; nothing acknowledged is lost.
         """
         with self._opened:
-            app = compose(self._receiver, create_app(services(self.database, self.settings, self.home)).server)
+            hub = self.settings.hub
+            web = create_app(services(self.database, self.settings, self.home)).server
+            app = compose(self._receiver, web, None if hub.tls_cert else (hub.host, *hub.names))
             self._ingester.start()
             self._schedule.start()
             try:

@@ -10,7 +10,7 @@ import ipaddress
 import os
 import signal
 import socket
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,10 +18,10 @@ import uvicorn
 import uvloop
 from a2wsgi import WSGIMiddleware
 
+from gpuledger.doors import AsgiApp, PatientProtocol, bounded, known_names
 from gpuledger.errors import Refused
 from gpuledger.settings import HubSettings
 
-AsgiApp = Callable[..., Any]
 Callback = Callable[[], None]
 RECEIVER_PATH: Final = "/api/v1/segments"
 WEB_THREADS: Final = 8
@@ -29,9 +29,16 @@ STOP_S: Final = 5
 """How long an answer that is being written may go on when the hub is asked to stop."""
 
 
-def compose(receiver: AsgiApp, web: Any) -> AsgiApp:
-    """Returns one ASGI app: segments to the receiver, everything else to the WSGI app."""
-    pages = WSGIMiddleware(web, workers=WEB_THREADS)
+def compose(receiver: AsgiApp, web: Any, names: Collection[str] | None = None) -> AsgiApp:
+    """Returns one ASGI app: segments to the receiver, everything else to the WSGI app.
+
+    With ``names`` only requests by an address, by this machine's or by one of these names reach the pages.
+    """
+    # A queue without bound: a client that reads slowly must not keep the thread that answers it.
+    wsgi: Any = WSGIMiddleware(web, workers=WEB_THREADS, send_queue_size=0)
+    pages = bounded(wsgi)
+    if names is not None:
+        pages = known_names(pages, names)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         target = receiver if scope["type"] == "http" and scope["path"] == RECEIVER_PATH else pages
@@ -135,7 +142,7 @@ async def _started(servers: list[tuple["_Server", socket.socket]], tasks: list["
 def _config(app: AsgiApp, **tls: Any) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http="httptools",
+        http=PatientProtocol,
         ws="none",
         lifespan="off",
         log_config=None,

@@ -20,6 +20,9 @@ class HubSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Address to listen on. Without TLS only loopback is accepted."""
     port: int = 8050
     """TCP port of pages, API and receiver."""
+    names: tuple[str, ...] = ()
+    """Names under which browsers reach the pages where there is no TLS here, such as that of your site's web server in
+    front. This machine's own name, localhost and addresses are known; a foreign name is refused."""
     tls_cert: str = ""
     """PEM file with the certificate chain; with tls_key it turns TLS on."""
     tls_key: str = ""

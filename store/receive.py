@@ -17,10 +17,10 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 PATH: Final = "/api/v1/segments"
 RETRY_AFTER_S: Final = 60
+BODY_S: Final = 60.0
+"""How long a node may take to send a segment: 32 MiB at 5 Mbit/s."""
 
-_LET_IN_BY = (
-    "The token is missing or not known here; make one with `gpuledger token create` and give it to the collector."
-)
+_LET_IN_BY = "The token is missing or not known here; make one with `gpuledger token add` and give it to the collector."
 
 
 class _Answer(Exception):
@@ -38,8 +38,8 @@ class _Gone(Exception):
 class Receiver:
     """ASGI app for ``POST /api/v1/segments``: one segment a request, ``{"ack": name}`` once it is on disk.
 
-    401 no good token, 400 not a whole segment, 409 synthetic data for a real store or the other way round, 413 too
-    large, 503 with Retry-After when there is no room.
+    401 no good token, 400 not a whole segment, 408 too slow, 409 synthetic data for a real store or the other way
+    round, 413 too large, 503 with Retry-After when there is no room.
     """
 
     def __init__(
@@ -74,7 +74,11 @@ class Receiver:
         scheme, _, token = headers.get(b"authorization", "").partition(" ")
         if scheme.lower() != "bearer" or self._tokens.holder(token.strip()) is None:
             raise _Answer(401, _LET_IN_BY)
-        data = await self._body(headers.get(b"content-length", ""), receive)
+        try:
+            async with asyncio.timeout(BODY_S):
+                data = await self._body(headers.get(b"content-length", ""), receive)
+        except TimeoutError:
+            raise _Answer(408, f"The segment did not arrive within {BODY_S:g} s; it will be taken next time.") from None
         try:
             head, _ = read_head(data)
         except SegmentError as error:

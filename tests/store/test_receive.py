@@ -103,7 +103,7 @@ def test_delivered_again_it_is_acknowledged_again_and_stored_once(door: Door) ->
 def test_without_a_good_token_nothing_is_read(door: Door, authorization: str) -> None:
     answer = door.post(GOOD, Authorization=authorization)
     assert (answer.status, answer.headers["www-authenticate"]) == (401, "Bearer")
-    assert "gpuledger token create" in answer.body["error"]
+    assert "gpuledger token add" in answer.body["error"]
     assert door.inbox.waiting == 0
 
 
