@@ -51,6 +51,8 @@ def _only_order(devices: Sequence[Device], lost: Collection[int]) -> list[int]:
     """Returns the devices in the one order in which they can be counted."""
     if lost:
         raise UnknownDevice(f"{len(lost)} of {len(devices)} GPUs do not answer, so places cannot be told")
+    if any(device.in_mig_mode for device in devices):
+        raise UnknownDevice("a GPU here is cut into MIG instances, which Slurm counts as GPUs")
     whole = [at for at, device in enumerate(devices) if device.parent_uuid is None]
     if not whole:
         raise UnknownDevice("the driver shows no GPU")

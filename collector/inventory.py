@@ -2,6 +2,8 @@
 
 from typing import Final
 
+import msgspec
+
 from collector.nvml import DriverMissing, Gpu, close_driver, open_driver
 from collector.readings import Moment
 from store.segment import Device, Event
@@ -69,6 +71,12 @@ class Inventory:
         if lost:
             self._wait_s = 0.0
             self._back_off(moment, _LOST_RETRY_S)
+
+    def set_mig_mode(self, position: int, *, in_mig_mode: bool) -> None:
+        """Notes whether a device is cut into MIG instances."""
+        device = self.devices[position]
+        if device.in_mig_mode != in_mig_mode:
+            self.devices[position] = msgspec.structs.replace(device, in_mig_mode=in_mig_mode)
 
     def driver_lost(self, sentence: str, moment: Moment) -> None:
         """Notes that the driver went away while it was open; it is opened again at the next refresh that is due."""

@@ -84,6 +84,11 @@ class Gpu:
         rates = self._ask("utilization", pynvml.nvmlDeviceGetUtilizationRates)
         return rates if isinstance(rates, Reason) else Utilization(rates.gpu, rates.memory)
 
+    def is_in_mig_mode(self) -> bool:
+        """Returns whether the GPU is cut into MIG instances now; it can be switched while the driver is open."""
+        mode = self._ask("mig_mode", lambda h: pynvml.nvmlDeviceGetMigMode(h)[0])
+        return not isinstance(mode, Reason) and bool(mode == pynvml.NVML_DEVICE_MIG_ENABLE)
+
     def memory(self) -> Memory | Reason:
         """Returns memory v2. A total of 0 (integrated memory, such as on GB10) means that it cannot be told."""
         info = self._ask("memory", lambda h: pynvml.nvmlDeviceGetMemoryInfo(h, version=pynvml.nvmlMemory_v2))

@@ -17,6 +17,9 @@ class CollectorSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     """What is read here. The probes `accounting` (sacct) and `queue` belong on one host of the cluster."""
     interval_s: Seconds = 10.0
     """Seconds between two rows of a GPU."""
+    gather_when_dry: bool = True
+    """Whether utilization is read once a second while the driver's own record has nothing, as it has of an idle GPU;
+    without it most of an idle GPU's time counts as not watched."""
     segment_s: Seconds = 60.0
     """Seconds after which the rows gathered are closed as a segment and sent."""
     driver_timeout_s: Seconds = 5.0

@@ -2,8 +2,8 @@
 
 The driver keeps a short buffer of readings (about 6 to 10 a second) and adds none while the GPU idles. A plain mean
 over the buffer would therefore read one busy second in ten as 100 %. So each reading weighs the time it stands for:
-back to the one before it, at most one second. What no reading stands for takes the current reading and counts as
-unwatched.
+back to the one before it, at most one second. While the buffer is dry, readings of our own stand for theirs in the same
+way. What no reading stands for takes the current reading and counts as unwatched.
 """
 
 from collections.abc import Sequence
@@ -65,12 +65,15 @@ def summarise(
 
 
 class Watch:
-    """Gathers the readings of one GPU between its rows: from the driver's buffer, else from those taken by ``note``."""
+    """Gathers the readings of one GPU between its rows: from the driver's buffer, and those taken by ``note``."""
 
     def __init__(self) -> None:
         self.buffered = True  # until the driver says that this device has no buffer
+        self.dry = False  # nothing of the last second was in the buffer when it was last read
         self.refused = 0  # readings outside 0..100 since the last summary
-        self._readings: list[tuple[int, float]] = []  # by the wall clock
+        # By the wall clock, and apart: the buffer tells of a time after the readings taken in it were noted.
+        self._buffer: list[tuple[int, float]] = []
+        self._noted: list[tuple[int, float]] = []
         self._newest_us = 0  # by the driver's clock
         self._offset_us: int | None = None  # steady clock less the driver's, where that is not the wall clock
 
@@ -86,15 +89,17 @@ class Watch:
             self.buffered = False
         elif not isinstance(samples, Reason):
             self._take([sample for sample in samples if sample[0] > since_us], moment)
+        newest_us = self._buffer[-1][0] if self._buffer else 0
+        self.dry = self.buffered and newest_us <= now_us - LONGEST_US
 
     def note(self, moment: Moment, pct: float) -> None:
-        """Takes a reading of the caller's own, for devices without a buffer."""
-        self._add([(moment.wall_ms * 1000, pct)])
+        """Takes a reading of the caller's own, where there is no buffer or nothing in it."""
+        self._add(self._noted, [(moment.wall_ms * 1000, pct)])
 
     def summary(self, start_us: int, end_us: int, current_pct: float | None) -> Share | None:
         """Returns the summary of the span and forgets the readings that it used."""
-        share = summarise(self._readings, start_us, end_us, current_pct)
-        del self._readings[:-1]
+        share = summarise(sorted([*self._buffer, *self._noted]), start_us, end_us, current_pct)
+        del self._buffer[:-1], self._noted[:-1]
         return share
 
     def _take(self, samples: list[tuple[int, float]], moment: Moment) -> None:
@@ -109,12 +114,14 @@ class Watch:
             distance_us = int(moment.steady_s * 1_000_000) - self._newest_us
             self._offset_us = distance_us if self._offset_us is None else min(self._offset_us, distance_us)
             shift_us = self._offset_us + now_us - int(moment.steady_s * 1_000_000)
-        self._add([(min(at + shift_us, now_us), pct) for at, pct in samples])
+        self._add(self._buffer, [(min(at + shift_us, now_us), pct) for at, pct in samples])
 
-    def _add(self, readings: list[tuple[int, float]]) -> None:
-        if readings and self._readings and self._readings[-1][0] > readings[0][0]:
-            self._readings.clear()  # they are from before the wall clock was set back
+    def _add(self, kept: list[tuple[int, float]], readings: list[tuple[int, float]]) -> None:
+        if readings and kept and kept[-1][0] > readings[0][0]:
+            # They are from before the wall clock was set back, and so are the others.
+            self._buffer.clear()
+            self._noted.clear()
         # Drivers print 2619 or 808334905 % now and then: dropped and counted, never clipped to 100.
         sound = [reading for reading in readings if 0 <= reading[1] <= 100]
         self.refused += len(readings) - len(sound)
-        self._readings += sound
+        kept += sound

@@ -44,6 +44,7 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     slices: int = 1  # numerator and denominator of the share of a physical GPU
     slices_of: int = 1
     parent_uuid: str | None = None
+    in_mig_mode: bool = False  # cut into instances: its own utilization cannot be read
     driver_version: str | None = None
 
 

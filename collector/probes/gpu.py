@@ -15,16 +15,19 @@ from store.segment import Event
 LONGEST_SPAN: Final = 2.5  # intervals that a row may cover back
 _BUFFER_DEPTH_S: Final = 10.0  # what a driver's sample buffer surely holds; longer intervals read it in between
 
-# Metrics that are one call each.
-_GAUGES: Final[tuple[tuple[str, Callable[[Gpu], float | Reason]], ...]] = (
+# Metrics that are one call each. Those of engines are, like utilization, not to be had of a GPU in MIG mode (nvml.h).
+_ENGINES: Final[tuple[tuple[str, Callable[[Gpu], float | Reason]], ...]] = (
     ("enc_pct", Gpu.encoder_pct),
     ("dec_pct", Gpu.decoder_pct),
+)
+_GAUGES: Final[tuple[tuple[str, Callable[[Gpu], float | Reason]], ...]] = (
     ("power_w", Gpu.power_w),
     ("sm_clock_mhz", Gpu.sm_clock_mhz),
     ("mem_clock_mhz", Gpu.mem_clock_mhz),
     ("temp_c", Gpu.temperature_c),
     ("event_reasons", Gpu.event_reasons),
 )
+_NOT_IN_MIG_MODE: Final = ("util_pct", "mem_util_pct", *(metric for metric, _ in _ENGINES))
 
 
 class _Track:
@@ -43,9 +46,10 @@ class GpuProbe:
     needs_driver = True
     every_s = 0.0
 
-    def __init__(self, inventory: Inventory, interval_s: float) -> None:
+    def __init__(self, inventory: Inventory, interval_s: float, *, gather_when_dry: bool = True) -> None:
         self._inventory = inventory
         self._interval_s = interval_s
+        self._gather_when_dry = gather_when_dry
         self._longest_ms = round(LONGEST_SPAN * interval_s * 1000)
         self._tracks: dict[int, _Track] = {}
         self._gathered_s = 0.0
@@ -74,26 +78,34 @@ class GpuProbe:
         )
 
     def wants_gathering(self, moment: Moment) -> bool:
-        """Returns whether readings must be taken between rows: no buffer on some device, or a long interval."""
-        if self._interval_s > _BUFFER_DEPTH_S and moment.steady_s - self._gathered_s >= _BUFFER_DEPTH_S:
-            return True
-        return any(not track.watch.buffered for track in self._tracks.values())
+        """Returns whether readings must be taken between rows: a long interval, or a buffer that gives nothing."""
+        return self._must_drain(moment) or any(self._must_note(track.watch) for track in self._tracks.values())
 
     def gather(self, moment: Moment) -> None:
         """Takes the utilization readings of this moment, for the row to come."""
-        self._gathered_s = moment.steady_s
+        drains = self._must_drain(moment)
+        if drains:
+            self._gathered_s = moment.steady_s
         try:
             for position, track in self._tracks.items():
                 gpu = self._inventory.gpus.get(position)
                 if gpu is None:
                     continue
-                if track.watch.buffered:
+                if drains:
                     track.watch.gather(gpu, moment)
-                elif not isinstance(rates := gpu.utilization(), Reason):
+                if self._must_note(track.watch) and not isinstance(rates := gpu.utilization(), Reason):
                     track.watch.note(moment, rates.gpu)
         except DriverLost as error:
             self._inventory.driver_lost(str(error), moment)
         self._settle(moment)
+
+    def _must_drain(self, moment: Moment) -> bool:
+        return self._interval_s > _BUFFER_DEPTH_S and moment.steady_s - self._gathered_s >= _BUFFER_DEPTH_S
+
+    def _must_note(self, watch: Watch) -> bool:
+        # One cheap call a second. Only a look into the buffer would show that it fills again, and that costs two: so
+        # readings go on until it is read the next time.
+        return not watch.buffered or (watch.dry and self._gather_when_dry)
 
     def _settle(self, moment: Moment) -> None:
         self._inventory.settle(moment)
@@ -104,7 +116,13 @@ class GpuProbe:
         track = self._tracks.setdefault(position, _Track())
         span_ms = self._span_ms(track.last, moment)
         values: Values = {}
-        self._utilization(track.watch, gpu, moment, span_ms, values)
+        if self._in_mig_mode(position, gpu):
+            track.watch = Watch()
+            values.update(dict.fromkeys(_NOT_IN_MIG_MODE, Reason.NOT_SUPPORTED))
+        else:
+            self._utilization(track.watch, gpu, moment, span_ms, values)
+            for metric, read in _ENGINES:
+                _put(values, metric, read(gpu))
         _memory(gpu, values)
         counter_mj = gpu.energy_mj()
         if isinstance(counter_mj, Reason):
@@ -141,7 +159,7 @@ class GpuProbe:
             _put(values, "mem_util_pct", rates.memory)
             current, reason = (rates.gpu, reason) if 0 <= rates.gpu <= 100 else (None, Reason.OUT_OF_RANGE)
         watch.gather(gpu, moment)
-        if not watch.buffered and current is not None:
+        if current is not None and self._must_note(watch):
             watch.note(moment, current)
         now_us = moment.wall_ms * 1000
         share = watch.summary(now_us - span_ms * 1000, now_us, current)
@@ -153,6 +171,12 @@ class GpuProbe:
         _put(values, "util_readings", share.readings)
         _put(values, "util_below1_ratio", share.below1_ratio)
         _put(values, "util_watched_ms", share.watched_ms)
+
+    def _in_mig_mode(self, position: int, gpu: Gpu) -> bool:
+        """Asks, whatever the readings are: a zero of a GPU that is cut into instances would call its users idle."""
+        in_mig_mode = gpu.is_in_mig_mode()
+        self._inventory.set_mig_mode(position, in_mig_mode=in_mig_mode)
+        return in_mig_mode
 
     def _refusals(self, position: int, moment: Moment) -> list[Event]:
         track = self._tracks.get(position)
@@ -182,4 +206,5 @@ def _put(values: Values, metric: str, natural: float | Reason) -> None:
 
 def build(context: Context) -> GpuProbe:
     """Returns the probe for this node."""
-    return GpuProbe(context.inventory, context.settings.interval_s)
+    settings = context.settings
+    return GpuProbe(context.inventory, settings.interval_s, gather_when_dry=settings.gather_when_dry)

@@ -25,10 +25,11 @@ class StandIn:
 
     fake: Fake
     interval_s: float = 10.0
+    gather_when_dry: bool = True
     inventory: Inventory = field(default_factory=Inventory)
 
     def __post_init__(self) -> None:
-        self.gpu = GpuProbe(self.inventory, self.interval_s)
+        self.gpu = GpuProbe(self.inventory, self.interval_s, gather_when_dry=self.gather_when_dry)
         self.processes = ProcessesProbe(self.inventory)
 
     def set(self, at_s: float, scenario: str) -> Moment:

@@ -56,6 +56,14 @@ def test_a_lost_gpu_makes_places_unknown_and_leaves_uuids():
     assert resolve([], ["GPU-b000"], node(), {2}) == (1,)
 
 
+def test_no_place_is_taken_for_a_gpu_on_a_node_in_mig_mode():
+    """Slurm counts the instances of a GPU that is cut as GPUs: every place after it is another's."""
+    devices = node((3, {"in_mig_mode": True}))
+    with pytest.raises(UnknownDevice):
+        resolve(["0"], [], devices, ())
+    assert resolve([], ["GPU-b000"], devices, ()) == (1,)
+
+
 def test_uuids_outrank_numbers():
     """F084: from 25.11 on CUDA_VISIBLE_DEVICES may hold UUIDs."""
     disordered = node((0, {"minor": 1}), (1, {"minor": 0}))

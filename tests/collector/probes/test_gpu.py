@@ -40,18 +40,75 @@ def test_half_the_time_busy_is_half_whatever_the_moment_of_reading(node):
     assert row.values["util_max_pct"] == 100
 
 
-def test_an_idle_gpu_whose_buffer_is_dry_is_idle_but_unwatched(node):
+DRY = "count=8\ngpu.*.samples_n=0\n"
+
+
+def gathered(node, seconds, scenario):
+    """Beats once a second, as the daemon does; returns how many calls each beat cost."""
+    costs = []
+    for second in seconds:
+        at = node.set(second, scenario)
+        node.fake.reset()
+        if node.gpu.wants_gathering(at):
+            node.gpu.gather(at)
+        costs.append(node.fake.calls())
+    return costs
+
+
+def test_an_idle_gpu_whose_buffer_is_dry_is_watched_once_a_second(node):
+    node.read(0, DRY)
+    assert gathered(node, range(1, 10), DRY) == [8] * 9  # one call a GPU and second
+    assert node.fake.calls("nvmlDeviceGetUtilizationRates") == 8
+    for row in node.read(10, DRY).rows:
+        values = row.values
+        assert (values["util_pct"], values["util_watched_ms"], values["util_below1_ratio"]) == (0, 10_000, 1000)
+        assert values["util_readings"] == 10
+
+
+def test_a_gpu_whose_buffer_fills_costs_no_call_between_rows(node):
+    busy = "count=8\ngpu.*.util_gpu=80\n"
+    node.read(0, busy)
+    assert gathered(node, range(1, 10), busy) == [0] * 9
+    node.read(10, DRY)
+    assert gathered(node, range(11, 20), busy) == [8] * 9  # the buffer is not looked into before the next row
+    assert {row.values["util_watched_ms"] for row in node.read(20, busy).rows} == {10_000}
+    assert gathered(node, range(21, 30), busy) == [0] * 9
+
+
+def test_without_gathering_an_idle_gpu_is_idle_but_unwatched(fake_nvml):
+    node = StandIn(fake_nvml, gather_when_dry=False)
+    node.read(0, DRY)
+    assert gathered(node, range(1, 10), DRY) == [0] * 9
+    values = node.read(10, DRY).rows[0].values
+    assert (values["util_pct"], values["util_watched_ms"], values["util_below1_ratio"]) == (0, 0, 1000)
+    node.inventory.close()
+
+
+def test_a_second_that_no_reading_stands_for_takes_the_current_one_and_is_unwatched(node):
+    dry = "gpu.0.samples_n=0\n"
+    node.read(0, dry)
+    gathered(node, [1, 2, 3, 7, 8, 9], dry)  # the daemon was held up for three seconds
+    row = node.row(10, dry)
+    assert (row.values["util_pct"], row.values["util_watched_ms"]) == (0, 7000)
+
+
+def test_work_that_begins_while_the_buffer_is_dry_is_told_by_the_buffer(node):
     node.read(0, "gpu.0.samples_n=0\n")
-    row = node.row(10, "gpu.0.samples_n=0\n")
-    assert (row.values["util_pct"], row.values["util_watched_ms"], row.values["util_below1_ratio"]) == (0, 0, 1000)
+    gathered(node, range(1, 7), "gpu.0.samples_n=0\n")
+    gathered(node, range(7, 10), "gpu.0.util_gpu=100\ngpu.0.samples_n=40\n")
+    row = node.row(10, "gpu.0.util_gpu=100\ngpu.0.samples_n=40\n")  # of second 6 to 10
+    assert natural(row, "util_pct") == pytest.approx(40, abs=1)
+    assert natural(row, "util_below1_ratio") == pytest.approx(0.6, abs=0.01)
+    assert row.values["util_watched_ms"] == 10_000
 
 
 def test_a_buffer_that_runs_dry_after_one_busy_second(node):
     node.read(0, "gpu.0.samples_n=0\n")
-    node.gpu.gather(node.set(1, "gpu.0.util_gpu=100\n"))  # the buffer holds second 0 to 1, then nothing new
+    gathered(node, [1], "gpu.0.util_gpu=100\n")
+    gathered(node, range(2, 10), "gpu.0.samples_n=0\n")
     row = node.row(10, "gpu.0.samples_n=0\n")
     assert natural(row, "util_pct") == pytest.approx(10, abs=1)
-    assert row.values["util_watched_ms"] == pytest.approx(1000, abs=100)
+    assert row.values["util_watched_ms"] == 10_000
 
 
 def test_without_a_buffer_readings_are_taken_every_second(node):
@@ -72,10 +129,8 @@ def test_a_long_interval_reads_the_buffer_in_between(fake_nvml):
     node = StandIn(fake_nvml, interval_s=60)
     wave = "gpu.0.util_gpu=square(0,100,10)\n"
     node.read(0, wave)
-    gathered = [
-        node.gpu.gather(at) for second in range(1, 60) if node.gpu.wants_gathering(at := node.set(second, wave))
-    ]
-    assert len(gathered) == 5
+    taken = [node.gpu.gather(at) for second in range(1, 60) if node.gpu.wants_gathering(at := node.set(second, wave))]
+    assert len(taken) == 5
     assert node.row(60, wave).values["util_watched_ms"] == 60_000
     node.inventory.close()
 
@@ -88,9 +143,26 @@ def test_not_supported_everywhere_is_null_with_the_reason(node):
     assert {"util_pct", "mem_used_mib", "power_w", "energy_j", "temp_c", "event_reasons"} <= set(row.values)
 
 
-def test_a_mig_parent_is_unknown_not_idle(node):
-    node.read(0, "gpu.0.mig_mode=1\n")
-    assert node.row(10, "gpu.0.mig_mode=1\n").values["util_pct"] is Reason.NOT_SUPPORTED
+@pytest.mark.parametrize("more", ["", "gpu.0.mig_utilization=1\n"])
+def test_a_mig_parent_is_unknown_not_idle(node, more):
+    """Also where a driver answers with the zero of a GPU that has no work of its own."""
+    scenario = "gpu.0.mig_mode=1\n" + more
+    node.read(0, scenario)
+    assert gathered(node, range(1, 10), scenario) == [0] * 9
+    values = node.row(10, scenario).values
+    assert {values[name] for name in ("util_pct", "mem_util_pct", "enc_pct", "dec_pct")} == {Reason.NOT_SUPPORTED}
+    assert "util_watched_ms" not in values
+    assert natural(node.row(20, scenario), "power_w") == 70
+    assert node.inventory.devices[0].in_mig_mode
+
+
+def test_mig_mode_that_is_switched_while_the_driver_is_open(node):
+    node.read(0)
+    assert natural(node.row(10), "util_pct") == 0
+    node.row(20, "gpu.0.mig_mode=1\n")
+    row = node.row(30)
+    assert natural(row, "util_pct") == 0
+    assert not node.inventory.devices[0].in_mig_mode
 
 
 def test_values_that_cannot_be_are_null_with_the_reason(node):

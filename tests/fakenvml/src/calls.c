@@ -125,7 +125,7 @@ static nvmlReturn_t wanted_return(const char *o, unsigned long nth)
 
 static nvmlReturn_t check_device(struct call *c, int flags, int answers_when_lost)
 {
-    unsigned lost = 0, mode = 0;
+    unsigned lost = 0, mode = 0, answers = 0;
     gpu_u32(c->gpu, "lost", &lost);
     if (lost && !answers_when_lost)
         return NVML_ERROR_GPU_IS_LOST;
@@ -140,7 +140,8 @@ static nvmlReturn_t check_device(struct call *c, int flags, int answers_when_los
             return r > 0 ? r : NVML_ERROR_NOT_SUPPORTED;
         }
     }
-    return (flags & NOT_IN_MIG_MODE) && mode ? NVML_ERROR_NOT_SUPPORTED : NVML_SUCCESS;
+    gpu_u32(c->gpu, "mig_utilization", &answers);
+    return (flags & NOT_IN_MIG_MODE) && mode && !answers ? NVML_ERROR_NOT_SUPPORTED : NVML_SUCCESS;
 }
 
 nvmlReturn_t enter(struct call *c, struct counter *f, nvmlDevice_t d, int flags, unsigned fields)

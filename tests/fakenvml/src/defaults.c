@@ -27,7 +27,7 @@ const char BASE_DEFAULTS[] =
     "remapped_corr=0\nremapped_unc=0\nremapped_pending=0\nremapped_failure=0\n"
     "remap_hist=640,0,0,0,0\n"
     "retired_sbe=NOT_SUPPORTED\nretired_dbe=NOT_SUPPORTED\nretired_pending=NOT_SUPPORTED\n"
-    "mig_mode=0\nmig_pending=auto\nmig_max=7\nmig_handle_return=NOT_SUPPORTED\ngpm_supported=1\n"
+    "mig_mode=0\nmig_pending=auto\nmig_max=7\nmig_handle_return=NOT_SUPPORTED\nmig_utilization=0\ngpm_supported=1\n"
     "gpm_min_interval_ms=0\n"
     "nvlink_count=18\nnvlink_state=1\nnvlink_version=7\nnvlink_speed_mbps=26562\n"
     "nvlink_switch_links=18\nnvlink_tx_kib=0\nnvlink_rx_kib=0\n"

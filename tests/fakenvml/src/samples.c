@@ -10,9 +10,10 @@ API nvmlDeviceGetSamples(nvmlDevice_t d, nvmlSamplingType_t ty, unsigned long lo
     NEED(vt && n && (unsigned)ty < 10);
     if (!SAMPLE_KEYS[ty])
         return leave(NVML_ERROR_NOT_SUPPORTED);
-    unsigned mode = 0;
+    unsigned mode = 0, answers = 0;
     gpu_u32(c.gpu, "mig_mode", &mode);
-    if (mode && ty != NVML_TOTAL_POWER_SAMPLES && ty != NVML_PROCESSOR_CLK_SAMPLES && ty != NVML_MEMORY_CLK_SAMPLES)
+    gpu_u32(c.gpu, "mig_utilization", &answers);
+    if (mode && !answers && ty != NVML_TOTAL_POWER_SAMPLES && ty != NVML_PROCESSOR_CLK_SAMPLES && ty != NVML_MEMORY_CLK_SAMPLES)
         return leave(NVML_ERROR_NOT_SUPPORTED);
     unsigned N = 120, P = 100;
     gpu_u32(c.gpu, "samples_n", &N);
