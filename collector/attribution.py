@@ -4,6 +4,7 @@ A drop-file means a job that lasts; its end mark, or its going away, an end. A n
 are gone: they are held against Slurm's control groups, and such a job ends, afterwards, when it was last known to live.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -85,16 +86,16 @@ class HookAttribution:
     ) -> tuple[Holding, ...]:
         """Returns the holds that last, and those that ended (see collector.holdings.Attribution)."""
         marks, lasting = self._read(now_ms)
-        for run in lasting.keys() - self._holds.keys():
-            self._holds[run] = self._begin(lasting[run])
+        begun = lasting.keys() - self._holds.keys()
+        self._holds |= {run: self._begin(lasting[run]) for run in begun}
         ended = [*self._with_a_mark(marks, devices, now_ms), *self._without_a_file(lasting, now_ms)]
         for hold in self._holds.values():
             self._resolve(hold, devices, now_ms)
         ended += [*self._without_a_job(now_ms), *self._left_open(devices)]
         self._carried.holds[:] = [hold.kept for hold in self._holds.values()] + (self._left or [])
-        jobs = self._jobs_by_device()
-        self._events += self._disputes.events(jobs, processes, now_ms)
-        shared = {device for device, holders in jobs.items() if len(holders) > 1}
+        self._note_disputes(begun, processes, now_ms)
+        holders = Counter(device for hold in self._holds.values() for device in hold.devices or ())
+        shared = {device for device, count in holders.items() if count > 1}
         return tuple([_holding(hold, None, shared) for hold in self._holds.values()] + ended)
 
     def _read(self, now_ms: int) -> tuple[dict[Run, DropFile], dict[Run, DropFile]]:
@@ -192,12 +193,15 @@ class HookAttribution:
                 hold.problem = str(error)
                 self._tell(now_ms, "gpu_unknown", f"which GPU job {hold.file.job_id} holds is unknown: {error}")
 
-    def _jobs_by_device(self) -> dict[int, frozenset[str]]:
-        found: dict[int, frozenset[str]] = {}
-        for hold in self._holds.values():
-            for device in hold.devices or ():
-                found[device] = found.get(device, frozenset()) | {hold.file.job_id}
-        return found
+    def _note_disputes(
+        self, begun: Collection[Run], processes: Mapping[int, tuple[GpuProcess, ...]], now_ms: int
+    ) -> None:
+        held = {hold.file.job_id: hold.devices for hold in self._holds.values()}
+        disputed = self._disputes.disputed
+        self._events += self._disputes.events(held, processes, now_ms)
+        if disputed and begun:
+            # The event must lie within a run's life to keep findings from it.
+            self._tell(now_ms, "order_disputed", "a job began while it is disputed which GPU is whose here")
 
     def _tell(self, now_ms: int, kind: str, detail: str) -> None:
         self._events.append(Event(ts_ms=now_ms, kind=kind, detail=detail))

@@ -257,20 +257,54 @@ def test_a_file_that_is_none_is_told_once(node):
     assert node.told() == [("dropfile_refused", "12.0 is no drop-file: it says no job or no begin")]
 
 
-def test_a_process_of_another_job_disputes_the_order(node, monkeypatch):
-    jobs = {1: "12", 2: "13", 3: None}
+@pytest.fixture
+def job_of(node, monkeypatch):
+    """The job of each process by its id, as the control groups would say."""
+    jobs = {}
     monkeypatch.setattr(node.daemon._disputes, "_job_of", jobs.get)
+    return jobs
+
+
+def working(pid):
+    return GpuProcess(pid, 1001, "python", 1)
+
+
+def test_processes_where_their_job_is_are_nothing_to_tell(node, job_of):
+    job_of |= {1: "12", 2: "13"}
     node.prolog(12, "0")
     node.prolog(13, "1")
-    processes = {0: (GpuProcess(1, 1001, "a", 1), GpuProcess(3, None, "", 1)), 1: (GpuProcess(2, 1001, "b", 1),)}
-    node.ask(1, processes)
-    assert node.told() == []
-    processes[0] += (GpuProcess(2, 1001, "b", 1),)
-    node.ask(2, processes)
-    node.ask(3, processes)
+    node.prolog(14, "x")  # it cannot be told what this one holds
+    node.ask(1, {0: (working(1), working(99)), 1: (working(2),), 2: (), 3: (working(98),)})
+    job_of[3] = "14"
+    node.ask(2, {3: (working(3),)})
+    assert [kind for kind, _ in node.told()] == ["gpu_unknown"]
+
+
+def test_a_process_on_another_job_s_gpu_disputes_the_order_of_the_node(node, job_of):
+    job_of |= {1: "12", 2: "13"}
+    node.prolog(12, "0")
+    node.prolog(13, "1")
+    node.ask(2, {0: (working(1), working(2))})
+    node.ask(3, {0: (working(1), working(2))})
     (event,) = node.daemon.take_events()
-    assert (event.kind, event.device, event.ts_ms) == ("order_disputed", 0, MS + 2000)
+    assert (event.kind, event.device, event.ts_ms) == ("order_disputed", None, MS + 2000)
     assert "job 13" in event.detail
+    node.prolog(14, "2", 50)
+    node.ask(51)
+    assert [kind for kind, _ in node.told()] == ["order_disputed"], "also of those that begin later"
+    node.ask(52)
+    assert node.told() == []
+
+
+def test_a_job_that_computes_without_a_drop_file_is_told_once(node, job_of):
+    job_of |= {1: "99"}
+    node.ask(1, {0: (working(1),), 1: (working(1),)})
+    assert node.told() == [], "it may be the last process of a job that just ended"
+    for at_s in (11, 21):
+        node.ask(at_s, {0: (working(1),), 1: (working(1),)})
+    ((kind, detail),) = node.told()
+    assert kind == "hook_missing"
+    assert "job 99" in detail
 
 
 def test_what_is_carried_over_is_what_lasts(node):
