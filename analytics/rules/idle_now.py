@@ -31,8 +31,9 @@ def idle_now(run: RunEvidence, params: IdleNow, context: Context) -> Outcome:
     if run.recent_idle_ms < needed_s * 1000:
         return None
     span = format_duration(run.recent_idle_ms)
-    what = "The GPU has" if run.gpus == 1 else f"All {run.gpus} GPUs have"
-    since = "" if run.gpus_active else " It has not been used since the start."
+    what, which = ("The GPU has", "It") if run.gpus == 1 else (f"All {run.gpus} GPUs have", "None of them")
+    was = "was not" if run.gpus == 1 else "was"
+    since = "" if run.gpus_active else f" {which} {was} used before."
     return Seen(
         sentence=f"{what} been idle for the last {span}.{since}",
         advice=_advice(run),

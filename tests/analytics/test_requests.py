@@ -72,7 +72,10 @@ def test_an_end_alone_looks_back_over_the_span() -> None:
         (None, None, "7 days", "range is such as 24h, 7d, 12w or 2026-W48, not '7 days'."),
         (None, None, "0d", "range is such as 24h, 7d, 12w or 2026-W48, not '0d'."),
         (None, None, "9999w", "range is such as 24h, 7d, 12w or 2026-W48, not '9999w'."),
-        (None, None, "2026-W54", "'2026-W54' is not a week of the ISO calendar; write such as 2026-W48."),
+        *(
+            (None, None, week, f"'{week}' is not a week of the ISO calendar; write such as 2026-W48.")
+            for week in ("2026-W54", "2026-W00", "9999-W52", "0001-W01", "0000-W01", "1969-W30")
+        ),
         (None, None, "2026-W50", "2026-W50 has not begun; the data reaches to Thu 26 Nov 01:30."),
         ("1900-01-01", None, None, "from lies outside the years 1970 to 3000: '1900-01-01'."),
         ("2000-01-01", None, None, "The window from from to to is longer than 5 years; choose a shorter one."),
@@ -110,8 +113,19 @@ def test_any_text_is_a_window_or_one_printable_sentence(start: str, end: str, sp
 
 
 def test_a_filter_takes_its_own_names_only() -> None:
-    found = parse_filter({"user": " ann\x00 ", "account": "", "range": "7d", "min_gpu_h": "2.5", "max_util_pct": "25"})
+    found = parse_filter({"user": "ann", "account": "", "range": "7d", "min_gpu_h": "2.5", "max_util_pct": "25"})
     assert found == Filter(user="ann", min_gpu_h=2.5, max_util_pct=25)
+
+
+def test_a_name_is_taken_as_it_is() -> None:
+    """Names may hold anything; cut to another name the filter would show another one's hours."""
+    assert parse_filter({"user": "ann\n", "text": " ab c "}) == Filter(user="ann\n", text="ab c")
+
+
+@pytest.mark.parametrize("blank", [" ", "\t\n", "\u2003"])
+def test_a_blank_filter_does_not_answer_for_everybody(blank: str) -> None:
+    with pytest.raises(BadRequest, match="user holds nothing but blanks"):
+        parse_filter({"user": blank})
 
 
 @pytest.mark.parametrize("text", ["x", "nan", "inf", "-1", "1e999"])
