@@ -9,6 +9,8 @@ import msgspec
 
 HOUR_MS = 3_600_000
 MINUTE_MS = 60_000
+FIRST_YEAR = 1971  # a zone may be behind UTC, and no moment is negative
+LAST_YEAR = 3000
 
 STALE_INTERVALS = 3
 DELIVERY_MS = 2 * MINUTE_MS
@@ -64,7 +66,13 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def week(cls, label: str, zone: str = "UTC") -> Self:
-        """Returns an ISO week such as ``2026-W48`` of the site's zone: Monday 00:00 to Monday 00:00 (167-169 h)."""
+        """Returns an ISO week such as ``2026-W48`` of the site's zone: Monday 00:00 to Monday 00:00 (167-169 h).
+
+        Raises:
+            ValueError: there is no such week, or it lies where no data can be.
+        """
+        if not FIRST_YEAR <= int(label[:4]) <= LAST_YEAR:
+            raise ValueError(f"{label} lies outside the years {FIRST_YEAR} to {LAST_YEAR}")
         monday = datetime.strptime(label + "-1", "%G-W%V-%u").replace(tzinfo=ZoneInfo(zone))
         # Wall-clock arithmetic within the zone: a week with a clock change has 167 or 169 hours.
         end = (monday + timedelta(days=7)).timestamp()

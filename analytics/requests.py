@@ -21,7 +21,6 @@ _EPOCH = re.compile(r"\d{9,14}")
 _HOURS = {"h": 1, "d": 24, "w": 168}
 _TEXTS: Final = ("cluster", "user", "account", "partition", "model", "node", "state", "finding", "text")
 _NUMBERS: Final = ("min_gpu_h", "max_gpu_h", "min_util_pct", "max_util_pct")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 WINDOW_NAMES: Final = ("range", "from", "to")
 FILTER_NAMES: Final = _TEXTS + _NUMBERS
@@ -88,9 +87,9 @@ def parse_filter(values: Mapping[str, str]) -> Filter:
     """Returns the filter of a query string; names that it does not know are left to others.
 
     Raises:
-        BadRequest: a size or percentage that is not a number of 0 or more.
+        BadRequest: a size or percentage that is not a number of 0 or more, a value that is blank.
     """
-    texts = {name: _CONTROL.sub("", values[name]).strip() or None for name in _TEXTS if values.get(name)}
+    texts = {name: _text(name, values[name]) for name in _TEXTS if values.get(name)}
     numbers = {name: _number(name, values[name]) for name in _NUMBERS if values.get(name)}
     return Filter(**texts, **numbers)  # type: ignore[arg-type] # names are the Struct's own
 
@@ -142,6 +141,15 @@ def _moment(name: str, text: str, zone: str) -> int:
     if not 0 <= value_ms < 1 << 45:
         raise BadRequest(f"{name} lies outside the years 1970 to 3000: {_shown(text)}.")
     return value_ms
+
+
+def _text(name: str, text: str) -> str:
+    """Returns a value as it is, since names of jobs and users may hold anything; what is typed is freed of blanks."""
+    chosen = text.strip() if name == "text" else text
+    if not chosen.strip():
+        # Taken as nothing it would quietly answer for everybody.
+        raise BadRequest(f"{name} holds nothing but blanks; leave it out, or give it a value.")
+    return chosen
 
 
 def _number(name: str, text: str) -> float:

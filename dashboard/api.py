@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 from flask import Blueprint, Response, request
+from werkzeug.exceptions import HTTPException
 
 from analytics.queries.site import data_to
 from analytics.requests import FILTER_NAMES, WINDOW_NAMES, BadRequest
@@ -42,6 +43,7 @@ def create_blueprint(services: Services) -> Blueprint:
     blueprint.register_error_handler(BadRequest, lambda error: _refusal(400, str(error)))
     blueprint.register_error_handler(NotFound, lambda error: _refusal(404, str(error)))
     blueprint.register_error_handler(StoreError, _store_failed)
+    blueprint.register_error_handler(Exception, _failed)
     return blueprint
 
 
@@ -101,6 +103,14 @@ def _store_failed(error: StoreError) -> Response:
     response = _refusal(503, str(error))
     response.headers["Retry-After"] = "10"
     return response
+
+
+def _failed(error: Exception) -> Response | HTTPException:
+    """A fault of ours: the log has it all, the answer nothing of it."""
+    if isinstance(error, HTTPException):
+        return error
+    log.error("path=%s failed", request.path, exc_info=error)
+    return _refusal(500, "The hub failed on this question, which is a fault to report with its log.")
 
 
 def _refusal(status: int, sentence: str) -> Response:

@@ -187,6 +187,16 @@ def test_what_is_not_there_is_one_sentence(client: FlaskClient, filled: Cursor, 
     assert get(client, f"/api/v1/{path}", 404) == {"error": sentence}
 
 
+def test_a_fault_is_one_sentence_and_tells_nothing_of_the_inside(
+    client: FlaskClient, viewer: list[Viewer], caplog: pytest.LogCaptureFixture
+) -> None:
+    viewer.clear()
+    found = get(client, "/api/v1/jobs", 500)
+    assert found == {"error": "The hub failed on this question, which is a fault to report with its log."}
+    assert "IndexError" in caplog.text
+    assert client.post("/api/v1/jobs").status_code == 405
+
+
 def test_a_viewer_sees_only_own_runs(client: FlaskClient, filled: Cursor, viewer: list[Viewer]) -> None:
     viewer[0] = Viewer(kind="user", user="ann")
     assert [row["job_id"] for row in get(client, "/api/v1/jobs")["items"]] == ["4100"]
