@@ -26,5 +26,6 @@ def command(settings: Settings, data: Path, host: str | None, port: int | None) 
     from gpuledger.demo.settings import DemoSettings
     from gpuledger.synthetic import serve_synthetic
 
-    click.echo(f"Nothing to record here ({nothing}): this is a synthetic cluster, marked as such on every page.")
+    why = nothing.partition(": ")[0]  # the reason; the advice after it is for a machine that should have a driver
+    click.echo(f"Nothing to record: {why}. This is a synthetic cluster, marked as such on every page.")
     serve_synthetic(settings, data, DemoSettings())
