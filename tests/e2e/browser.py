@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Error, Page, sync_playwright
 
 CHROMIUM = "/usr/bin/chromium"
 ARGUMENTS = (
@@ -21,6 +21,7 @@ ARGUMENTS = (
 DESKTOP = 1440
 PHONE = 390
 LOAD_MS = 30_000
+FOLLOW_MS = 5_000
 
 
 @dataclass
@@ -35,11 +36,15 @@ class Sheet:
         self.page.on("console", lambda said: self._note(said.text) if said.type in ("error", "warning") else None)
         self.page.on("pageerror", lambda error: self._note(str(error)))
         self.page.on("request", lambda request: self._judge(request.url))
-        self.page.on("requestfailed", lambda request: self._note(f"failed: {request.url} {request.failure}"))
+        self.page.on("requestfailed", lambda request: self._failed(request.url, str(request.failure)))
         self.page.on("response", lambda got: self._note(f"{got.status}: {got.url}") if got.status >= 400 else None)
 
     def _note(self, problem: str) -> None:
         self.problems.append(f"{self.page.url}: {problem}")
+
+    def _failed(self, url: str, why: str) -> None:
+        if "ERR_ABORTED" not in why:  # the page was left while it still loaded
+            self._note(f"failed: {url} {why}")
 
     def _judge(self, url: str) -> None:
         parts = urlsplit(url)
@@ -80,9 +85,15 @@ class Sheet:
     def failed_cards(self) -> list[str]:
         return self.texts("[data-state='error']")
 
-    def overflow_px(self) -> int:
-        """Returns by how much the page is wider than the window: then it scrolls sideways."""
-        return int(self.page.evaluate("() => document.documentElement.scrollWidth - window.innerWidth"))
+    def fits(self) -> bool:
+        """Returns whether the page is no wider than the window, once charts have followed its size."""
+        try:
+            self.page.wait_for_function(
+                "() => document.documentElement.scrollWidth <= window.innerWidth", timeout=FOLLOW_MS
+            )
+        except Error:
+            return False
+        return True
 
     def resize(self, width: int) -> None:
         self.page.set_viewport_size({"width": width, "height": 900})
