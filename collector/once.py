@@ -74,9 +74,7 @@ def lines(once: Once) -> list[str]:
             for process in item.processes
         ]
     text += ["", *(f"{holding.kind} {holding.job_id} of {holding.user or holding.uid}" for holding in once.holdings)]
-    text += [
-        f"probe {run.probe}: {run.duration_ms:.1f} ms" + (f", {run.error}" if run.error else "") for run in once.probes
-    ]
+    text += [f"probe {run.probe}: {run.duration_ms:.1f} ms" + ("" if run.ok else ", failed") for run in once.probes]
     return text + [f"problem: {sentence}" for sentence in once.problems]
 
 

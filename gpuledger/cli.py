@@ -3,13 +3,13 @@
 import importlib
 import pkgutil
 import sys
-from typing import Any
+from typing import NoReturn
 
 import click
 
 import gpuledger
 import gpuledger.commands
-from gpuledger.errors import USAGE, Refused
+from gpuledger.errors import FAILED, USAGE, Refused
 
 
 class LazyGroup(click.Group):
@@ -43,17 +43,27 @@ def group() -> None:
     """Accounts for every allocated GPU-hour of a Slurm cluster: who held it, what it did, what to ask for next."""
 
 
-def main(arguments: list[str] | None = None) -> Any:
+def main(arguments: list[str] | None = None) -> NoReturn:
     """Runs a command and exits 0 (done), 1 (failed or refused) or 2 (wrong usage or configuration)."""
     try:
-        return group.main(args=arguments, prog_name="gpuledger", standalone_mode=False)
-    except click.exceptions.Exit as stop:
-        sys.exit(stop.exit_code)
-    except click.ClickException as error:
+        # Without its own error output click returns the code of a command that asked for one.
+        ended = group.main(args=arguments, prog_name="gpuledger", standalone_mode=False)
+        sys.exit(ended if isinstance(ended, int) else 0)
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(USAGE)
+    except click.ClickException as error:
+        click.echo(f"gpuledger: {_sentence(error)}", err=True)
+        sys.exit(USAGE)
     except click.Abort:
-        sys.exit(1)
+        sys.exit(FAILED)
     except Refused as error:
         click.echo(f"gpuledger: {error}", err=True)
         sys.exit(error.exit_code)
+
+
+def _sentence(error: click.ClickException) -> str:
+    said = error.format_message().rstrip(".")
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    where = f"see `{context.command_path if context else 'gpuledger'} --help`."
+    return f"{said} {where.capitalize()}" if said.endswith("?") else f"{said}; {where}"

@@ -10,6 +10,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 
 from analytics.site import SiteSettings
+from collector.probes import known_probes
+from collector.settings import CollectorSettings
 
 DEFAULT_CONFIG: Final = Path("/etc/gpuledger/config.toml")
 S = TypeVar("S", bound=msgspec.Struct)
@@ -50,11 +52,22 @@ def parse(document: dict[str, Any], name: str, struct: type[S], others: tuple[st
     try:
         settings = msgspec.convert(read_here, struct)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{name}: {error}; config.example.toml shows every key with its default.") from error
-    site = getattr(settings, "site", None)
+        raise ConfigError(
+            f"{name}: {_invalid(error)}; config.example.toml shows every key with its default."
+        ) from error
+    site, collector = getattr(settings, "site", None), getattr(settings, "collector", None)
     if isinstance(site, SiteSettings):
         _refuse_unknown_zone(site.zone, name)
+    if isinstance(collector, CollectorSettings):
+        _refuse_unknown_probes(collector.probes, name)
     return settings
+
+
+def _invalid(error: msgspec.ValidationError) -> str:
+    """Turns msgspec's "Expected `int`, got `str` - at `$.hub.port`" round: the key comes first."""
+    said, _, where = str(error).partition(" - at `$")
+    said, key = said.replace("`", ""), where.strip("`.")
+    return said if not key or said.startswith(key) else f"{key}: {said[0].lower()}{said[1:]}"
 
 
 def _refuse_unknown_zone(zone: str, name: str) -> None:
@@ -62,6 +75,13 @@ def _refuse_unknown_zone(zone: str, name: str) -> None:
         ZoneInfo(zone)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise ConfigError(f"{name}: site.zone {zone!r} is no time zone; write one such as Europe/Helsinki.") from error
+
+
+def _refuse_unknown_probes(probes: tuple[str, ...], name: str) -> None:
+    known = known_probes()
+    for probe in probes:
+        if probe not in known:
+            raise ConfigError(f"{name}: collector.probes names {probe!r}, which is no probe; {_nearest(probe, known)}")
 
 
 def _refuse_unknown(value: Any, annotation: Any, where: str, name: str, others: tuple[str, ...] = ()) -> None:

@@ -16,7 +16,6 @@ import msgspec
 from collector import runner
 from collector.once import Once
 from collector.settings import CollectorSettings
-from gpuledger.node import NodeSettings
 
 State = Literal["good", "note", "bad"]
 HUB_TIMEOUT_S: Final = 3.0
@@ -34,16 +33,16 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     fix: str = ""
 
 
-def examine(settings: NodeSettings, data: Path) -> list[Check]:
+def examine(collector: CollectorSettings, cluster: str, data: Path) -> list[Check]:
     """Runs every check; a check that fails in a way nobody foresaw is itself a line."""
-    once = runner.run_once(settings.collector, cluster=settings.site.cluster)
+    once = runner.run_once(collector, cluster=cluster)
     parts: tuple[tuple[str, Callable[[], Iterator[Check]]], ...] = (
         ("driver", lambda: _driver(once)),
         ("readings", lambda: _readings(once)),
         ("slurm", lambda: _slurm(once)),
-        ("spool", lambda: _directory("spool", Path(settings.collector.spool_dir), "collector.spool_dir")),
+        ("spool", lambda: _directory("spool", Path(collector.spool_dir), "collector.spool_dir")),
         ("data", lambda: _directory("data", data, "hub.data, or --data DIR")),
-        ("hub", lambda: _hub(settings.collector)),
+        ("hub", lambda: _hub(collector)),
     )
     checks: list[Check] = []
     for name, part in parts:

@@ -54,9 +54,14 @@ class UnknownProbe(ValueError):
     """The settings name a probe that does not exist. The message is one sentence for the person who wrote them."""
 
 
+def known_probes() -> list[str]:
+    """Returns the names of all probes, sorted."""
+    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+
+
 def build_probes(context: Context) -> list[Probe]:
     """Returns the probes that the settings name, in their order; raises UnknownProbe."""
-    known = sorted(module.name for module in pkgutil.iter_modules(__path__))
+    known = known_probes()
     for name in context.settings.probes:
         if name not in known:
             raise UnknownProbe(f"collector.probes names {name!r}, which is no probe; there are: {', '.join(known)}.")

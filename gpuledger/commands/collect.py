@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 import gpuledger
-from gpuledger.errors import Refused
+from gpuledger.errors import FAILED, USAGE, Refused
 from gpuledger.options import read_node_settings
 from gpuledger.printing import as_json, emit
 from gpuledger.running import log_to_stderr
@@ -20,6 +20,7 @@ def command(config: Path | None, once: bool, json_: bool) -> None:
     import msgspec
 
     from collector import runner
+    from collector.deliver import BadAddress
     from collector.once import lines
 
     settings = read_node_settings(config)
@@ -27,8 +28,12 @@ def command(config: Path | None, once: bool, json_: bool) -> None:
         if once:
             reading = runner.run_once(settings.collector, cluster=settings.site.cluster)
             emit(as_json(msgspec.to_builtins(reading)) if json_ else "\n".join(lines(reading)))
+            if reading.problems:
+                raise click.exceptions.Exit(FAILED)
             return
         log_to_stderr()
         runner.run(settings.collector, cluster=settings.site.cluster, version=gpuledger.__version__)
+    except BadAddress as error:
+        raise Refused(str(error), exit_code=USAGE) from error
     except runner.CANNOT_START as error:
         raise Refused(str(error)) from error

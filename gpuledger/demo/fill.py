@@ -45,7 +45,6 @@ def fill(
         OtherCluster: the directory holds a synthetic cluster with other settings.
     """
     filled = Filled(rows=0, segments=0)
-    directory.mkdir(parents=True, exist_ok=True)
     with Database.open(directory, synthetic=True, settings=store) as database:
         inbox = Inbox(directory / "inbox")
 
