@@ -106,6 +106,30 @@ class RunEvidence(msgspec.Struct, frozen=True, kw_only=True):
         """What the run asked for, as far as known; else what it holds."""
         return GpuRequest(nodes=max(1, self.nodes or 1), gpus=self.gpus_requested or self.gpus)
 
+    @property
+    def answered_for(self) -> Self:
+        """Returns the run with as many GPUs as were asked for: those that came with the node are nobody's doing.
+
+        Which ones they are is not known; those that did least are left out, which is kind to the user.
+        """
+        asked = self.gpus_requested
+        if not asked or asked >= len(self.each):
+            return self
+        most = sorted(self.each, key=lambda gpu: (-gpu.busy_ms, gpu.all_idle_ms, gpu.gpu_key))[:asked]
+        read = [gpu for gpu in most if gpu.util_mean_pct is not None]
+        read_ms = sum(gpu.covered_ms for gpu in read)
+        sum_pct = sum((gpu.util_mean_pct or 0.0) * gpu.covered_ms for gpu in read)
+        return msgspec.structs.replace(
+            self,
+            gpus=asked,
+            gpus_seen=asked,
+            gpus_active=sum(gpu.used for gpu in most),
+            held_ms=sum(gpu.held_ms for gpu in most),
+            covered_ms=sum(gpu.covered_ms for gpu in most),
+            util_mean_pct=sum_pct / read_ms if read_ms else None,
+            each=tuple(sorted(most, key=lambda gpu: gpu.gpu_key)),
+        )
+
     def with_gpus(self, each: tuple[GpuEvidence, ...], faults: tuple[str, ...]) -> Self:
         """Returns the run with its GPUs and with what went wrong on their nodes meanwhile."""
         return msgspec.structs.replace(self, each=each, faults=faults)

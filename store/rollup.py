@@ -15,7 +15,7 @@ from store.dirty import as_of_ms, mark_all
 from store.reduction import STATES, by_minute
 from store.schema import UNPLACED, rollup_columns
 from store.settings import StateSettings
-from store.states import parked_sql, state_sql
+from store.states import ROW_ORDER, parked_sql, state_sql
 
 MINUTE_MS: Final = 60_000
 _TIMES: Final = (
@@ -129,8 +129,7 @@ def _parts_sql(settings: StateSettings) -> str:
             SELECT hour_ms // {HOUR_MS} + 1, node_key, hour_ms + {HOUR_MS}, to_ms + {MAX_SPAN_MS} FROM work)
         GROUP BY hour, node_key),
     near_row AS (
-        SELECT s.*, lag(ts_ms) OVER (
-            PARTITION BY gpu_key ORDER BY ts_ms, span_ms DESC, util_pct, mem_used_mib, power_w) AS before_ms
+        SELECT s.*, lag(ts_ms) OVER (PARTITION BY gpu_key ORDER BY {ROW_ORDER}) AS before_ms
         FROM samples s JOIN near n ON n.node_key = s.node_key AND n.hour = (s.ts_ms - 1) // {HOUR_MS}
         WHERE ts_ms > $low AND ts_ms <= $high + {MAX_SPAN_MS} AND ts_ms > n.after_ms AND ts_ms <= n.to_ms
             AND span_ms > 0),

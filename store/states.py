@@ -6,6 +6,11 @@ from store.catalog import METRICS
 from store.settings import StateSettings
 
 _DEFAULTS: Final = StateSettings()
+# Rows of a GPU in time. Of two that end together one takes the time, whatever the order they came in: the longer, then
+# the one that saw more. That is kind: after a clock was set back, idleness must not hide the work of the same moment.
+ROW_ORDER: Final = (
+    "ts_ms, span_ms DESC, util_pct DESC NULLS LAST, mem_used_mib DESC NULLS LAST, power_w DESC NULLS LAST"
+)
 _SCALE: Final = max(metric.per_unit for metric in METRICS if metric.is_utilization)
 
 # Utilization in 1/_SCALE percent: the largest of the catalogue's utilizations. Without a reading of the GPU itself it

@@ -8,7 +8,7 @@ from typing import Final
 
 from store.catalog import METRICS
 from store.settings import StateSettings
-from store.states import UTILIZATION_SQL, parked_sql, state_sql
+from store.states import ROW_ORDER, UTILIZATION_SQL, parked_sql, state_sql
 
 UTILIZATION_SCALE: Final = max(metric.per_unit for metric in METRICS if metric.is_utilization)
 """Stored utilization per percent in ``piece.util``."""
@@ -30,7 +30,7 @@ def make_pieces(states: StateSettings, energy_limit_ratio: float) -> str:
     WITH clipped AS (
         SELECT samples.*, gpu.mem_total_mib, gpu.power_limit_w,
                coalesce(lag(ts_ms) OVER (PARTITION BY samples.run_key, samples.gpu_key
-                                         ORDER BY ts_ms, span_ms DESC, util_pct, mem_used_mib, power_w),
+                                         ORDER BY {ROW_ORDER}),
                         ts_ms - span_ms) AS before_ms,
                greatest(ts_ms - span_ms, hold.start_ms, before_ms) AS from_ms, least(ts_ms, hold.end_ms) AS to_ms
         FROM samples JOIN hold ON hold.run_key = samples.run_key AND hold.gpu_key = samples.gpu_key

@@ -60,6 +60,7 @@ def decide(run: RunEvidence, settings: AnalyticsSettings, now_ms: int, was_open:
     if reason is not None:
         barred = Unjudged(run_key=run.run_key, rule=ALL_RULES, reason=reason, gpu_ms=run.held_gpu_ms)
         return Decision(run=run, unjudged=(barred,))
+    run = run.answered_for
     ledger = Ledger(run)
     interactive = is_interactive(run, settings.interactive_names)
     found: list[Found] = []

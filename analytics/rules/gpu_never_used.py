@@ -42,7 +42,8 @@ def gpu_never_used(run: RunEvidence, params: GpuNeverUsed, _context: Context) ->
         return None
     held = any(gpu.idle_held_ms > 0 for gpu in run.each)
     whose = "Its" if run.gpus == 1 else "Their"
-    detail = "Memory was held, nothing was computed." if held else f"{whose} memory stayed empty."
+    what_held = "Memory was held." if _busiest_ms(run) else "Memory was held, nothing was computed."
+    detail = what_held if held else f"{whose} memory stayed empty."
     return unused(run, detail, _advice(run))
 
 
@@ -56,11 +57,9 @@ def never_used(run: RunEvidence, limits: NeverUsedLimits) -> bool:
 
 def unused(run: RunEvidence, detail: str, advice: tuple[str, tuple[str, ...]]) -> Seen:
     """Returns what gpu_never_used and cpu_only have in common: every GPU, the whole run."""
-    which = "The GPU" if run.gpus == 1 else f"None of the {run.gpus} GPUs"
-    verb = "computed nothing" if run.gpus == 1 else "computed anything"
     keys = tuple(gpu.gpu_key for gpu in run.each)
     return Seen(
-        sentence=f"{which} {verb} in {format_duration(run.length_ms)}. {detail}",
+        sentence=f"{_what(run)} in {format_duration(run.length_ms)}. {detail}",
         advice=advice[0],
         lines=advice[1],
         numbers={
@@ -75,6 +74,18 @@ def unused(run: RunEvidence, detail: str, advice: tuple[str, tuple[str, ...]]) -
         claim=Claim(keys),
         must_be_closed=keys,
     )
+
+
+def _what(run: RunEvidence) -> str:
+    # A few seconds, as a driver call leaves them, are no work, but they are not nothing either.
+    span = format_duration(_busiest_ms(run))
+    if run.gpus == 1:
+        return f"The GPU computed for {span}" if _busiest_ms(run) else "The GPU computed nothing"
+    return f"None of the {run.gpus} GPUs computed " + (f"for more than {span}" if _busiest_ms(run) else "anything")
+
+
+def _busiest_ms(run: RunEvidence) -> int:
+    return max(gpu.busy_ms for gpu in run.each)
 
 
 def _advice(run: RunEvidence) -> tuple[str, tuple[str, ...]]:

@@ -21,10 +21,7 @@ class GpusUnused(Params, frozen=True, kw_only=True):
 
 @rule(title="{k} of {n} GPUs not used", order=30, params=GpusUnused, running=True, sessions=False, interactive=True)
 def gpus_unused(run: RunEvidence, params: GpusUnused, _context: Context) -> Outcome:
-    """Finds k of the n requested GPUs below unused_s while another worked for other_busy_s.
-
-    GPUs allocated beyond the request (exclusive nodes, policy) are nobody's doing: they are taken off k first.
-    """
+    """Finds k of the n requested GPUs below unused_s while another worked for other_busy_s."""
     needed_s = params.min_held_s if run.finished else params.min_held_running_s
     quiet = [gpu for gpu in run.each if gpu.busy_ms < params.unused_s * 1000]
     busiest_ms = max((gpu.busy_ms for gpu in run.each), default=0)
@@ -32,17 +29,14 @@ def gpus_unused(run: RunEvidence, params: GpusUnused, _context: Context) -> Outc
         return None
     if run.gpus_requested is None:
         return Undecided("how many GPUs the job asked for is not known yet")
-    count = len(quiet) - max(0, run.gpus - run.gpus_requested)
-    if count < 1 or run.gpus_requested < 2:
+    if run.gpus_requested < 2:
         return None
-    # The forced ones among the quiet are unknown; taking those that held least keeps the finding small.
-    unused = sorted(quiet, key=lambda gpu: (gpu.all_idle_ms, gpu.gpu_key))[:count]
-    held_memory = any(gpu.idle_held_ms > 0 for gpu in unused)
-    return _seen(run, unused, count, busiest_ms, held_memory=held_memory)
+    held_memory = any(gpu.idle_held_ms > 0 for gpu in quiet)
+    return _seen(run, quiet, busiest_ms, held_memory=held_memory)
 
 
-def _seen(run: RunEvidence, unused: list[GpuEvidence], count: int, busiest_ms: int, *, held_memory: bool) -> Seen:
-    requested = run.gpus_requested or run.gpus
+def _seen(run: RunEvidence, unused: list[GpuEvidence], busiest_ms: int, *, held_memory: bool) -> Seen:
+    requested, count = run.gpus_requested or run.gpus, len(unused)
     keep = requested - count
     span, other = format_duration(run.length_ms), format_duration(busiest_ms)
     sentence = f"{count} of {requested} GPUs did nothing in {span}, while another one worked for {other}."

@@ -52,6 +52,25 @@ def test_what_is_all_idle_is_explained_once() -> None:
     assert [(each.rule, each.gpu_ms) for each in found] == [("gpu_never_used", HOUR)]
 
 
+@pytest.mark.parametrize("asked", [1, 2, 3])
+def test_gpus_that_came_with_the_node_are_nobodys_doing(asked: int) -> None:
+    """An exclusive node has four; what was asked for is answered for, and of that what did least."""
+    idle = decided(run(*(gpu(key, busy=0) for key in range(1, 5)), gpus_requested=asked)).found
+    assert [(each.rule, each.gpu_ms) for each in idle] == [("gpu_never_used", asked * HOUR)]
+    node = [gpu(1), *(gpu(key, busy=0) for key in (2, 3, 4))]
+    unused = [(each.rule, each.gpu_ms) for each in decided(run(*node, gpus_requested=asked)).found]
+    assert unused == ([("gpus_unused", (asked - 1) * HOUR)] if asked > 1 else [])
+    # One worked for a third of the time, which over all four is little.
+    low = [gpu(1, length=240, busy=80), *(gpu(key, length=240, busy=0) for key in (2, 3, 4))]
+    found = decided(run(*low, length=240, gpus_requested=1, trailing_idle_ms=0, leading_idle_ms=0)).found
+    assert found == ()
+    tail = [gpu(1, length=240, busy=120), *(gpu(key, length=240, busy=0) for key in (2, 3, 4))]
+    [kept] = decided(run(*tail, length=240, gpus_requested=1, trailing_idle_ms=2 * HOUR)).found
+    assert (kept.rule, kept.gpu_ms) == ("idle_tail", 2 * HOUR)
+    now = decided(running(*(gpu(key, length=120, busy=0) for key in range(1, 5)), idle=120, gpus_requested=1)).found
+    assert [(each.rule, each.gpu_ms) for each in now] == [("idle_now", 2 * HOUR)]
+
+
 def test_a_finding_keeps_what_explain_needs() -> None:
     found = decided(idle_run()).found[0]
     numbers, thresholds = json.loads(found.numbers), json.loads(found.thresholds)

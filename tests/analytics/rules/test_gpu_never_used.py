@@ -27,6 +27,14 @@ def test_memory_held_is_said() -> None:
     assert found.sentence == "The GPU computed nothing in 1 h. Memory was held, nothing was computed."
 
 
+def test_a_few_seconds_are_not_called_nothing() -> None:
+    one, two = judged(run(gpu(busy=5 * SECOND))), judged(run(gpu(1, busy=5 * SECOND), gpu(2, busy=0)))
+    assert isinstance(one, Seen)
+    assert isinstance(two, Seen)
+    assert one.sentence == "The GPU computed for 5 s in 1 h. Its memory stayed empty."
+    assert two.sentence == "None of the 2 GPUs computed for more than 5 s in 1 h. Their memory stayed empty."
+
+
 @pytest.mark.parametrize(("minutes", "is_found"), [(15, True), (14.99, False)])
 def test_a_short_run_is_not_judged(minutes: float, is_found: bool) -> None:
     assert isinstance(judged(run(gpu(length=minutes, busy=0), length=minutes)), Seen) is is_found

@@ -64,14 +64,5 @@ def test_low_but_even_use_of_all_is_no_finding() -> None:
     assert judged(run(gpu(1, busy=10), gpu(2, busy=11), gpu(3, busy=9))) is None
 
 
-def test_gpus_that_came_with_the_node_are_not_counted() -> None:
-    whole_node = [gpu(1), *(gpu(key, busy=0) for key in (2, 3, 4))]
-    assert judged(run(*whole_node, gpus_requested=1)) is None
-    found = judged(run(*whole_node, gpus_requested=2))
-    assert isinstance(found, Seen)
-    assert (found.numbers["k"], found.numbers["n"]) == (1, 2)
-    assert len(found.claim.gpu_keys) == 1
-
-
 def test_without_the_request_it_is_undecided() -> None:
     assert isinstance(judged(run(gpu(1), gpu(2, busy=0), gpus_requested=None)), Undecided)
