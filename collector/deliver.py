@@ -125,13 +125,7 @@ class Delivery:
 
     def _send(self, data: bytes) -> _Outcome:
         try:
-            connection = self._connect()
-            connection.request("POST", self._address.path.rstrip("/") + PATH, body=data, headers=self._headers())
-            response = connection.getresponse()
-            answer = response.read(500).decode(errors="replace").strip()
-            response.close()
-            if response.will_close:
-                self._close()
+            response, answer = self._post(data)
         except _Unprepared as error:
             return _Outcome(str(error), wait_s=_LONGEST_WAIT_S)
         except (OSError, http.client.HTTPException) as error:
@@ -139,6 +133,27 @@ class Delivery:
             reason = str(error) or type(error).__name__
             return _Outcome(f"the hub {self._settings.hub} does not answer ({reason}); segments wait in the spool")
         return self._judge(response.status, answer, response.getheader("Retry-After"))
+
+    def _post(self, data: bytes) -> tuple[http.client.HTTPResponse, str]:
+        """Posts on the connection that is there. A server closes one that was idle, which is seen only now."""
+        kept = self._connection is not None
+        try:
+            return self._post_once(data)
+        except (ConnectionError, ssl.SSLError, http.client.HTTPException):
+            if not kept:
+                raise
+            self._close()
+        return self._post_once(data)
+
+    def _post_once(self, data: bytes) -> tuple[http.client.HTTPResponse, str]:
+        connection = self._connect()
+        connection.request("POST", self._address.path.rstrip("/") + PATH, body=data, headers=self._headers())
+        response = connection.getresponse()
+        answer = response.read(500).decode(errors="replace").strip()
+        response.close()
+        if response.will_close:
+            self._close()
+        return response, answer
 
     def _judge(self, status: int, answer: str, retry_after: str | None) -> _Outcome:
         if status in _DELIVERED:

@@ -167,6 +167,18 @@ def test_an_answer_that_was_lost_costs_a_repetition(hub, sender):
     until(lambda: len(one.spool) == 0)
 
 
+def test_a_connection_that_was_closed_while_idle_is_no_problem(hub, sender, caplog):
+    hub.drops = True
+    one = sender()
+    one.delivery.start()
+    for seq in range(3):
+        one.put(seq)
+        hub.wait_for(seq + 1)
+        until(lambda: len(one.spool) == 0)
+    assert hub.bodies == [segment(seq)[1] for seq in range(3)]
+    assert caplog.records == []
+
+
 def test_a_hub_that_comes_up_later_gets_everything(sender):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
