@@ -53,13 +53,15 @@ class Agent:
     def start(self, moment: Moment) -> None:
         """Takes the first reading, which makes no rows: a row covers the time back to the one before it."""
         reports = self._driver_reports(moment)
-        live, ended, asked = self._ask_holdings(moment, reports)
+        processes = _processes(reports)
+        live, ended, asked = self._ask_holdings(moment, processes)
         self._segmenter = Segmenter(self._origin, moment.wall_ms, live, self._hold(live))
         self._segmenter.note_ended(ended)
         self._event(
             moment, "agent_started", f"gpuledger {self._origin.agent}, a row every {self._settings.interval_s:g} s"
         )
         self._absorb([*reports, asked], moment)
+        self._segmenter.note_processes(moment.wall_ms, processes)
         self._last = moment
 
     def beat(self, moment: Moment, *, reads: bool) -> None:
@@ -91,12 +93,15 @@ class Agent:
     def _read(self, moment: Moment) -> None:
         reports = self._driver_reports(moment)
         self._absorb(reports, moment)
-        live, ended, asked = self._ask_holdings(moment, reports)
+        processes = _processes(reports)
+        live, ended, asked = self._ask_holdings(moment, processes)
         self._absorb([asked], moment)
         if self._segmenter.differs(live, ended):
             # The rows just taken are the last of the holds before; those to come are of the holds now.
             self._segmenter.note_ended(ended)
             self._close(moment, live)
+        # A session begins at the reading that first sees its process, which so belongs to it.
+        self._segmenter.note_processes(moment.wall_ms, processes)
         self._read_ms = moment.wall_ms
 
     def _driver_reports(self, moment: Moment) -> Reports:
@@ -127,12 +132,9 @@ class Agent:
         return []
 
     def _ask_holdings(
-        self, moment: Moment, reports: Reports
+        self, moment: Moment, processes: dict[int, tuple[GpuProcess, ...]]
     ) -> tuple[tuple[Holding, ...], tuple[Holding, ...], tuple[Report, ProbeRun]]:
         """Returns the holds that last, those that ended, and what else the asking brought."""
-        processes: dict[int, tuple[GpuProcess, ...]] = {}
-        for report, _ in reports:
-            processes.update(report.processes)
         asking = _Asking(self._attribution, self._inventory, processes)
         report, run = run_probe(asking, moment)
         if report.error:
@@ -193,6 +195,10 @@ class Agent:
 
     def _event(self, moment: Moment, kind: str, detail: str) -> None:
         self._segmenter.note_events([Event(ts_ms=moment.wall_ms, kind=kind, detail=detail)])
+
+
+def _processes(reports: Reports) -> dict[int, tuple[GpuProcess, ...]]:
+    return {device: listed for report, _ in reports for device, listed in report.processes.items()}
 
 
 def _gather_from(probes: Sequence[GatheringProbe], moment: Moment) -> Reports:

@@ -4,13 +4,14 @@ A segment is closed when it is long enough, and early when a hold begins or ends
 each device's baseline is valid for the whole segment.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from collector.columns import TableWriter
 from collector.holdings import key_of
-from collector.readings import Reason, Row
+from collector.readings import GpuProcess, Reason, Row
+from collector.sightings import Sightings
 from store.segment import AccountingRun, Device, Event, Holding, NullReason, ProbeRun, Segment
 
 
@@ -64,6 +65,12 @@ class Segmenter:
             entries[-1] = msgspec.structs.replace(entries[-1], to_ms=to_ms)
         else:
             entries.append(NullReason(device=device, metric=metric, reason=reason, from_ms=from_ms, to_ms=to_ms))
+
+    def note_processes(self, at_ms: int, processes: Mapping[int, Sequence[GpuProcess]]) -> None:
+        """Records the processes that are on each device now."""
+        for device, listed in processes.items():
+            for process in listed:
+                self._sightings.note(at_ms, device, process, self._holding_of_process(device, process))
 
     def note_events(self, events: Iterable[Event]) -> None:
         """Records what happened."""
@@ -129,6 +136,7 @@ class Segmenter:
             samples=self._table.table(),
             accounting=tuple(self._accounting),
             events=tuple(self._events),
+            processes=self._sightings.told(),
             nulls=tuple(entry for entries in self._nulls.values() for entry in entries),
             probes=tuple(self._probes.values()),
         )
@@ -146,13 +154,24 @@ class Segmenter:
         self._ended: list[Holding] = []
         self._accounting: list[AccountingRun] = []
         self._probes: dict[str, ProbeRun] = {}
-        self._holding_of = _sole_holders(self.live.values())
+        self._sightings = Sightings()
+        self._holders = _holders(self.live.values())
+        # Where several hold one device, nobody can say whose work a row shows.
+        self._holding_of = {device: held[0] for device, held in self._holders.items() if len(held) == 1}
+
+    def _holding_of_process(self, device: int, process: GpuProcess) -> int | None:
+        """Returns the hold that a process belongs to; of several on its device the only one of the same user."""
+        holders = self._holders.get(device, [])
+        if len(holders) > 1:
+            uids = [holding.uid for holding in self.live.values()]
+            holders = [position for position in holders if process.uid is not None and uids[position] == process.uid]
+        return holders[0] if len(holders) == 1 else None
 
 
-def _sole_holders(live: Iterable[Holding]) -> dict[int, int]:
-    """Returns the position of the hold by device. Where several hold one device, nobody can say whose work it is."""
+def _holders(live: Iterable[Holding]) -> dict[int, list[int]]:
+    """Returns the positions of the holds of each device."""
     holders: dict[int, list[int]] = {}
     for position, holding in enumerate(live):
         for device in holding.devices:
             holders.setdefault(device, []).append(position)
-    return {device: positions[0] for device, positions in holders.items() if len(positions) == 1}
+    return holders

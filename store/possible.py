@@ -9,7 +9,16 @@ from typing import Final
 
 import msgspec
 
-from store.segment import AccountingRun, Device, Event, NullReason, ProbeRun, Segment, SegmentError
+from store.segment import (
+    AccountingRun,
+    Device,
+    Event,
+    NullReason,
+    ProbeRun,
+    ProcessSeen,
+    Segment,
+    SegmentError,
+)
 
 # munge refuses credentials more than five minutes off, so a node further ahead runs no jobs; and "as of" is the newest
 # row of any node, so one clock in the future would hold every running job until then.
@@ -66,11 +75,19 @@ def without_impossible(segment: Segment, latest_ms: int) -> Segment:
     def probe(one: ProbeRun) -> bool:
         return at(one.at_ms) and 0 <= one.duration_ms <= _MOST
 
+    def process(one: ProcessSeen) -> bool:
+        placed = 0 <= one.device < len(segment.devices) and (
+            one.holding is None or 0 <= one.holding < len(segment.holdings)
+        )
+        sized = 0 <= one.pid <= _MOST and 0 < one.count <= _MOST and 0 <= (one.uid or 0) <= _COUNTS["uid"]
+        return placed and sized and at(one.from_ms, one.to_ms) and one.from_ms <= one.to_ms
+
     return msgspec.structs.replace(
         segment,
         devices=tuple(map(_known, segment.devices)),
         events=tuple(filter(event, segment.events)),
         nulls=tuple(filter(null, segment.nulls)),
+        processes=tuple(_fitting(one) for one in segment.processes if process(one)),
         probes=tuple(filter(probe, segment.probes)),
     )
 
@@ -94,6 +111,13 @@ def why_impossible(row: AccountingRun, written_ms: int, latest_ms: int) -> str |
 
 def _is_long(start_ms: int, end_ms: int) -> bool:
     return end_ms - start_ms > MAX_HELD_MS
+
+
+def _fitting(process: ProcessSeen) -> ProcessSeen:
+    used_mib = process.mem_max_mib
+    if used_mib is None or 0 <= used_mib <= _MOST:
+        return process
+    return msgspec.structs.replace(process, mem_max_mib=None)
 
 
 def _known(device: Device) -> Device:

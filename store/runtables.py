@@ -103,5 +103,6 @@ def _rename(cursor: Cursor, gone: Sequence[tuple[int, int]]) -> None:
     # Two stored runs that later evidence shows to be one: rare, hence a statement each.
     for old, new in gone:
         cursor.execute("UPDATE hot SET run_key = $1 WHERE run_key = $2", [new, old])
+        cursor.execute("UPDATE process SET run_key = $1 WHERE run_key = $2", [new, old])
         for table in ("run", "allocation", "footprint_gpu", "footprint_run", "finding", "unjudged", "dirty_run"):
             cursor.execute(f"DELETE FROM {table} WHERE run_key = $1", [old])  # noqa: S608 - names from above

@@ -107,6 +107,10 @@ VERSION_1: tuple[str, ...] = (
         detail VARCHAR NOT NULL)""",
     """CREATE TABLE null_reason (gpu_key INTEGER NOT NULL, metric VARCHAR NOT NULL, reason VARCHAR NOT NULL,
         from_ms BIGINT NOT NULL, to_ms BIGINT NOT NULL, PRIMARY KEY (gpu_key, metric, reason))""",
+    # run_key NULL: no run is known to hold the GPU. pid 0: not one process but those that are only counted.
+    """CREATE TABLE process (gpu_key INTEGER NOT NULL, run_key INTEGER, pid BIGINT NOT NULL, name VARCHAR NOT NULL,
+        uid BIGINT, first_ms BIGINT NOT NULL, last_ms BIGINT NOT NULL, mem_max_mib INTEGER,
+        processes INTEGER NOT NULL)""",
     """CREATE TABLE probe_log (node_key INTEGER NOT NULL, probe VARCHAR NOT NULL, at_ms BIGINT NOT NULL,
         duration_ms DOUBLE NOT NULL, ok BOOLEAN NOT NULL, rows INTEGER NOT NULL, runs INTEGER NOT NULL,
         error VARCHAR NOT NULL, PRIMARY KEY (node_key, probe))""",

@@ -121,6 +121,20 @@ class NullReason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     to_ms: int
 
 
+class ProcessSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A compute process from its first to its last sight in the segment; PID 0 stands for ``count`` others."""
+
+    device: int
+    pid: int
+    name: str = ""  # the program's, never a command line; empty where it had ended before it could be asked
+    uid: int | None = None
+    from_ms: int
+    to_ms: int
+    mem_max_mib: int | None = None
+    holding: int | None = None  # position in Segment.holdings; None: whose work it is cannot be told
+    count: int = 1
+
+
 class ProbeRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Record of a probe over the segment; the Health page shows it with the same columns as the hub's job log."""
 
@@ -189,6 +203,7 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     accounting: tuple[AccountingRun, ...] = ()
     events: tuple[Event, ...] = ()
     nulls: tuple[NullReason, ...] = ()
+    processes: tuple[ProcessSeen, ...] = ()
     probes: tuple[ProbeRun, ...] = ()
 
     @property
@@ -279,8 +294,7 @@ def _check_table(table: Table) -> None:
     for name, column in table.columns.items():
         dtype = _DTYPE.fullmatch(column.dtype)
         if dtype is None or len(column.data) != int(dtype[1]) * table.rows:
-            raise SegmentError(
-                f"segment refused: column {name[:80]!r} does not hold {table.rows} values of {column.dtype[:80]!r}"
-            )
+            wanted = f"{table.rows} values of {column.dtype[:80]!r}"
+            raise SegmentError(f"segment refused: column {name[:80]!r} does not hold {wanted}")
         if column.valid and len(column.valid) != (table.rows + 7) // 8:
             raise SegmentError(f"segment refused: validity of column {name[:80]!r} has the wrong length")

@@ -4,11 +4,15 @@ Names only, as in /proc/PID/comm: command lines may hold secrets and are not rea
 """
 
 from pathlib import Path
+from typing import Final
 
 from collector.inventory import Inventory
 from collector.nvml import DriverLost
 from collector.probes import Context
 from collector.readings import GpuProcess, Moment, Reason, Report, Values
+
+MOST_NAME: Final = 64
+"""Characters of a name. The kernel keeps 15 bytes of a program's; only its own threads have longer ones."""
 
 
 class ProcessesProbe:
@@ -42,12 +46,18 @@ class ProcessesProbe:
     def _look_up(self, pid: int, used_mib: int | None) -> GpuProcess:
         """Returns the process with its real user; the driver goes on to list processes that have just ended."""
         try:
-            status = (self._proc / str(pid) / "status").read_text(encoding="utf-8", errors="replace")
+            status = (self._proc / str(pid) / "status").read_bytes().decode(errors="replace")
         except OSError:
             return GpuProcess(pid, None, "", used_mib)
-        fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+        # By line feeds alone, which the kernel escapes in a name: other ends of lines are the program's own choice.
+        fields = dict(line.split(":\t", 1) for line in status.split("\n") if ":\t" in line)
         uid = fields.get("Uid", "").split("\t")[0]
-        return GpuProcess(pid, int(uid) if uid.isdigit() else None, fields.get("Name", ""), used_mib)
+        return GpuProcess(pid, int(uid) if uid.isdigit() else None, _shown(fields.get("Name", "")), used_mib)
+
+
+def _shown(name: str) -> str:
+    """Returns a name without what would control a terminal or turn the direction of text: programs choose it."""
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in name[:MOST_NAME])
 
 
 def build(context: Context) -> ProcessesProbe:

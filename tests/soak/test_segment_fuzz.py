@@ -7,7 +7,18 @@ import msgspec
 import pytest
 
 from store import segment as segments
-from store.segment import AccountingRun, Column, Device, Event, Holding, NullReason, ProbeRun, Segment, Table
+from store.segment import (
+    AccountingRun,
+    Column,
+    Device,
+    Event,
+    Holding,
+    NullReason,
+    ProbeRun,
+    ProcessSeen,
+    Segment,
+    Table,
+)
 from tests.soak.plugin import Soak
 
 pytestmark = pytest.mark.soak
@@ -38,6 +49,7 @@ def sample() -> Segment:
         accounting=(AccountingRun(cluster="alpha", db_index=3, job_id_raw="12", job_id="12", state="COMPLETED"),),
         events=(Event(ts_ms=11_000, kind="gpu_lost", device=0),),
         nulls=(NullReason(device=0, metric="power_w", reason="failed", from_ms=0, to_ms=9),),
+        processes=(ProcessSeen(device=0, pid=71, name="python", uid=1001, from_ms=11_000, to_ms=31_000, holding=0),),
         probes=(ProbeRun(probe="gpu", at_ms=11_000, duration_ms=2.5),),
     )
 

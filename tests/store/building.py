@@ -12,7 +12,19 @@ from store.catalog import BY_NAME, STRUCTURE
 from store.database import Database, database_file
 from store.ingest import IngestResult, ingest
 from store.rollup import roll_up
-from store.segment import AccountingRun, Column, Device, Event, Holding, NullReason, ProbeRun, Segment, Table, encode
+from store.segment import (
+    AccountingRun,
+    Column,
+    Device,
+    Event,
+    Holding,
+    NullReason,
+    ProbeRun,
+    ProcessSeen,
+    Segment,
+    Table,
+    encode,
+)
 
 HOUR: Final = 3_600_000
 MINUTE: Final = 60_000
@@ -87,6 +99,7 @@ def segment(
     events: Sequence[Event] = (),
     nulls: Sequence[NullReason] = (),
     probes: Sequence[ProbeRun] = (),
+    processes: Sequence[ProcessSeen] = (),
     first_ms: int | None = None,
     last_ms: int | None = None,
     written_ms: int | None = None,
@@ -110,6 +123,7 @@ def segment(
         events=tuple(events),
         nulls=tuple(nulls),
         probes=tuple(probes),
+        processes=tuple(processes),
         samples=table(rows) if samples is None else samples,
         **{**fixed, **more},
     )

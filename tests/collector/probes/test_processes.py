@@ -1,6 +1,8 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from collector.probes.processes import ProcessesProbe
 from collector.readings import GpuProcess, Reason
 
@@ -40,13 +42,32 @@ def test_a_gpu_lost_here_is_noted(node):
     assert [event.kind for event in node.inventory.take_events()] == ["gpu_lost"]
 
 
-def test_odd_status_files_are_no_error(node, tmp_path):
+def of_status(node, tmp_path, status):
+    """The process whose status file holds these bytes."""
     (tmp_path / "7").mkdir()
-    (tmp_path / "7" / "status").write_bytes(b"Name:\t\xff\xfe\nUid:\tx\n\n")
+    (tmp_path / "7" / "status").write_bytes(status)
     node.read(0, "gpu.0.proc.0 = pid=7 type=C mem=1MiB\n")
-    (process,) = (
-        ProcessesProbe(node.inventory, tmp_path)
-        .read(node.set(10, "gpu.0.proc.0 = pid=7 type=C mem=1MiB\n"))
-        .processes[0]
-    )
-    assert process.uid is None
+    at = node.set(10, "gpu.0.proc.0 = pid=7 type=C mem=1MiB\n")
+    (process,) = ProcessesProbe(node.inventory, tmp_path).read(at).processes[0]
+    return process
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        (b"\x1b[2J\x07rm", "\ufffd[2J\ufffdrm"),
+        (b"a\rUid:\t0", "a\ufffdUid:\ufffd0"),
+        (b"a\x0bUid:\t0\x1c\xc2\x85", "a\ufffdUid:\ufffd0\ufffd\ufffd"),
+        ("\u202egnp.exe".encode(), "\ufffdgnp.exe"),
+        (b"<b>x</b>&amp;", "<b>x</b>&amp;"),
+        ("日本".encode(), "日本"),
+        (b"k" * 500, "k" * 64),
+    ],
+)
+def test_a_name_is_the_program_s_choice_and_harms_nobody(node, tmp_path, name, shown):
+    process = of_status(node, tmp_path, b"Name:\t" + name + b"\nUmask:\t0022\nUid:\t1001\t1001\t1001\t1001\n")
+    assert (process.name, process.uid) == (shown, 1001)
+
+
+def test_odd_status_files_are_no_error(node, tmp_path):
+    assert of_status(node, tmp_path, b"Name:\t\xff\xfe\nUid:\tx\n\n").uid is None
