@@ -5,6 +5,7 @@ that stands for "not known" in somebody's driver or accounting.
 """
 
 import math
+import re
 from typing import Final
 
 import msgspec
@@ -28,6 +29,8 @@ CLOCK_UNSET_MS: Final = 1_000_000_000_000
 # No node stays up this long: a hold that does was begun by a clock that was wrong, and would be counted in full.
 MAX_HELD_MS: Final = 3 * 366 * 86_400_000
 MAX_INTERVAL_MS: Final = 3_600_000
+# Slurm's 123, 123_4 and 123+1, and what a node calls its sessions: they stand in commands that people copy.
+_WORD: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,399}")
 _MOST_SLICES: Final = 1024
 _MOST: Final = (1 << 31) - 1
 _MOST_GPUS: Final = 1_000_000  # of one run: more than any machine has
@@ -54,10 +57,12 @@ def refuse_impossible(segment: Segment, latest_ms: int) -> None:
         if not 1 <= device.slices <= device.slices_of <= _MOST_SLICES:
             raise SegmentError(f"segment refused: {device.uuid[:80]} is {device.slices} of {device.slices_of} slices")
     for holding in segment.holdings:
+        if not _WORD.fullmatch(holding.job_id):
+            raise SegmentError(f"segment refused: {holding.job_id[:80]!r} is no job id")
         end_ms = holding.start_ms if holding.end_ms is None else holding.end_ms
         if not CLOCK_UNSET_MS <= holding.start_ms <= end_ms <= latest_ms or _is_long(holding.start_ms, segment.last_ms):
             stretch = f"from {holding.start_ms} to {holding.end_ms}"
-            raise SegmentError(f"segment refused: job {holding.job_id[:80]} is said to hold GPUs {stretch}")
+            raise SegmentError(f"segment refused: job {holding.job_id} is said to hold GPUs {stretch}")
 
 
 def without_impossible(segment: Segment, latest_ms: int) -> Segment:
@@ -94,6 +99,8 @@ def without_impossible(segment: Segment, latest_ms: int) -> Segment:
 
 def why_impossible(row: AccountingRun, written_ms: int, latest_ms: int) -> str | None:
     """Returns why a row of accounting cannot be, None where it can. The many others of its segment are good."""
+    if not (_WORD.fullmatch(row.job_id_raw) and _WORD.fullmatch(row.job_id)):
+        return f"is called {row.job_id[:80]!r}, which is no job id"
     if row.start_ms is not None:
         end_ms = row.start_ms if row.end_ms is None else row.end_ms
         longest_to_ms = written_ms if row.end_ms is None else end_ms

@@ -75,11 +75,13 @@ def column(name: str, dtype: str, data: bytes) -> bytes:
         encode(segment(ROWS, holdings=[hold()], first_ms=T0 + HOUR, last_ms=T0)),
         encode(segment(ROWS, holdings=[hold()], written_ms=2**62)),
         encode(segment(ROWS, holdings=[hold(start_ms=1_000_000_000_000)])),
+        encode(segment(ROWS, holdings=[hold("1; rm -rf ~")])),
+        encode(segment(ROWS, holdings=[hold("")])),
     ],
     ids=[
         *("dtype-letters", "dtype-digits", "dtype-empty", "holding-negative", "ts-huge", "deep-body", "deep-head"),
         *("rows-negative", "rows-huge", "utf-8", "interval-0", "interval-huge", "backwards", "written-huge"),
-        "held-for-decades",
+        *("held-for-decades", "job-id-command", "job-id-empty"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_sentence(database: Database, data: bytes) -> None:
@@ -114,6 +116,7 @@ def test_a_head_that_is_nested_without_end_is_no_segment() -> None:
         {"alloc_cpus": -1},
         {"req_mem_mib": -(2**62)},
         {"restart": 2**40},
+        {"job_id": "2 $(reboot)"},
         {"start_ms": T0 - 20 * 365 * 24 * HOUR},
     ],
     ids=str,
