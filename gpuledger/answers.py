@@ -1,26 +1,32 @@
-"""Where a command gets its numbers: the running hub through DIR/hub.sock, else the directory at rest.
+"""Where a command gets its numbers: a running hub through DIR/hub.sock or its address, else the directory at rest.
 
-Both ways answer the same HTTP API with the same named queries, so a command prints what the pages show.
+All ways answer the same HTTP API with the same named queries, so a command prints what the pages show.
 """
 
 import contextlib
-import http.client
+import http
 import json
-import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlencode
 
+import msgspec
+
 from gpuledger.errors import Refused
+from gpuledger.remote import Fetch, from_address, from_socket
 from gpuledger.settings import Settings
 
-TIMEOUT_S: Final = 120.0
-Fetch = Callable[[str], tuple[int, bytes]]
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """Whom a command asks: the data directory where there is one, then the hub at ``hub`` where that is not empty."""
+
+    data: Path | None = None
+    hub: str = ""
 
 
 class Answers:
-    """The HTTP API of one data directory; ``fetch`` takes a path with its query string, gives status and body."""
+    """The HTTP API of one hub or data directory."""
 
     def __init__(self, fetch: Fetch) -> None:
         self._fetch = fetch
@@ -35,7 +41,10 @@ class Answers:
 
     def json(self, path: str, parameters: Mapping[str, object] | None = None) -> Any:
         """Returns the decoded JSON body of GET ``path``."""
-        return json.loads(self.raw(path, parameters))
+        try:
+            return json.loads(self.raw(path, parameters))
+        except ValueError as error:
+            raise Refused(f"What answers {path} is no GPU Ledger hub; name another address with --hub URL.") from error
 
 
 def _sentence(status: int, body: bytes) -> str:
@@ -45,68 +54,59 @@ def _sentence(status: int, body: bytes) -> str:
 
 
 @contextlib.contextmanager
-def open_answers(settings: Settings, data: Path) -> Iterator[Answers]:
-    """Opens the running hub of ``data``, else the directory itself; raises Refused where there is neither."""
-    fetch = _from_socket(data / "hub.sock")
-    if fetch is not None:
-        yield Answers(fetch)
-        return
-    with _from_directory(settings, data) as at_rest:
-        yield Answers(at_rest)
+def open_answers(settings: Settings, source: Source) -> Iterator[Answers]:
+    """Opens the running hub of the source's data directory, else that directory, else the hub at its address.
+
+    Raises Refused where there is none of them.
+    """
+    with contextlib.ExitStack() as opened:
+        fetch = _local(settings, source, opened) if source.data else None
+        yield Answers(fetch or from_address(source.hub, settings.collector.ca_file))
 
 
-class _UnixConnection(http.client.HTTPConnection):
-    """An HTTP connection over a Unix socket."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__("localhost", timeout=TIMEOUT_S)
-        self._path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(str(self._path))
-
-
-def _from_socket(path: Path) -> Fetch | None:
-    def fetch(target: str) -> tuple[int, bytes]:
-        connection = _UnixConnection(path)
-        try:
-            connection.request("GET", target)
-            answer = connection.getresponse()
-            return answer.status, answer.read()
-        except OSError as error:
-            raise Refused(f"The hub at {path} stopped answering ({error}); see its log and try again.") from error
-        finally:
-            connection.close()
-
-    probe = _UnixConnection(path)
+def _local(settings: Settings, source: Source, opened: contextlib.ExitStack) -> Fetch | None:
+    """Returns the way to a data directory; None where it holds nothing that may be read and an address is left."""
+    data = source.data or Path()
     try:
-        probe.connect()
+        fetch = from_socket(data / "hub.sock")
+        if fetch is not None:
+            return fetch
+        chosen = _store(data)
     except PermissionError as error:
-        raise Refused(f"{path} belongs to another user; ask for the HTTP API, or run this as its owner.") from error
-    except OSError:
-        return None  # nothing listens: a hub that is not running, or a socket left by one that was killed
-    finally:
-        probe.close()
-    return fetch
+        if source.hub:
+            return None
+        raise Refused(
+            f"{data} belongs to another user; ask its hub with --hub URL, or run this as its owner."
+        ) from error
+    if chosen is not None:
+        return opened.enter_context(_at_rest(settings, data, chosen))
+    if source.hub:
+        return None
+    raise Refused(
+        f"{data} holds no data yet; start `gpuledger up --data {data}`, or name another directory with --data."
+    )
+
+
+def _store(data: Path) -> Path | None:
+    """Returns the store that a data directory shows: the real one, or the synthetic one beside it."""
+    files = [path for path in (data, data / "demo") if (path / "gpuledger.duckdb").exists()]
+    if len(files) < 2:
+        return files[0] if files else None
+    from gpuledger.stores import holds_real_data
+
+    return data if holds_real_data(data) else data / "demo"
 
 
 @contextlib.contextmanager
-def _from_directory(settings: Settings, data: Path) -> Iterator[Fetch]:
+def _at_rest(settings: Settings, data: Path, chosen: Path) -> Iterator[Fetch]:
     from flask import Flask
 
     from dashboard.api import create_blueprint
     from dashboard.services import EXTENSION
     from gpuledger.wiring import services
-    from store.database import Database, database_file
+    from store.database import Database
     from store.errors import StoreError
 
-    chosen = data if database_file(data).exists() else data / "demo"
-    if not database_file(chosen).exists():
-        raise Refused(
-            f"{data} holds no data yet; start `gpuledger up --data {data}`, or name another directory with --data."
-        )
     try:
         database = Database.open(chosen, read_only=True)
     except StoreError as error:

@@ -60,6 +60,23 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except Refused as error:
         click.echo(f"gpuledger: {error}", err=True)
         sys.exit(error.exit_code)
+    except ModuleNotFoundError as error:
+        if _is_ours(error.name):
+            raise
+        click.echo(f"gpuledger: {_lacking(error.name)}", err=True)
+        sys.exit(FAILED)
+
+
+def _is_ours(module: str | None) -> bool:
+    return module is None or module.partition(".")[0] in {"analytics", "collector", "dashboard", "gpuledger", "store"}
+
+
+def _lacking(module: str | None) -> str:
+    wheel = f"gpuledger-{gpuledger.__version__}-py3-none-any.whl"
+    return (
+        f"This is a node's installation, which lacks {module}: for the hub's commands run "
+        f"`pip install '{wheel}[hub]'` with the file that this was installed from; to read from here name a hub, --hub URL."
+    )
 
 
 def _sentence(error: click.ClickException) -> str:

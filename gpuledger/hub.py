@@ -20,6 +20,7 @@ from gpuledger.wiring import clock_ms, services
 from store.database import Database
 from store.errors import StoreError
 from store.inbox import Inbox
+from store.lock import DirectoryLock
 from store.receive import Receiver
 from store.tokens import Tokens
 
@@ -44,6 +45,8 @@ class Hub:
         self._failure = ""
         with contextlib.ExitStack() as opened:
             self._tcp = opened.enter_context(contextlib.closing(listen_tcp(settings.hub)))
+            if self.home != data:
+                opened.callback(_own(self.home).release)
             self.database = opened.enter_context(contextlib.closing(_open(data, settings, synthetic=synthetic)))
             self._unix = opened.enter_context(contextlib.closing(listen_unix(self._socket_path)))
             self.inbox = opened.enter_context(contextlib.closing(_inbox(data, settings)))
@@ -59,9 +62,7 @@ class Hub:
             states=store.states,
             more=[weekly_job(settings.site)],
         )
-        self._ingester = Ingester(
-            self.database, self.inbox, store.states, self._schedule.runner, self._database_stopped
-        )
+        self._ingester = Ingester(self.database, self.inbox, store.states, self._schedule.runner, self.give_up)
 
     @property
     def port(self) -> int:
@@ -79,7 +80,8 @@ class Hub:
     def run(self, on_ready: Callback, before_stop: Callback = lambda: None) -> None:
         """Serves until SIGTERM or SIGINT, then takes in what was acknowledged and closes the database.
 
-        Raises Refused where the database stopped, as on a full disk; nothing acknowledged is lost.
+        Raises Refused where the database stopped, as on a full disk; nothing acknowledged is lost, and a new process
+        finds the file whole: under systemd this one is started again.
         """
         with self._opened:
             hub = self.settings.hub
@@ -104,10 +106,21 @@ class Hub:
     def _socket_path(self) -> Path:
         return self.home / "hub.sock"
 
-    def _database_stopped(self, error: StoreError) -> None:
-        # A new process finds the file whole; under systemd this one is started again.
+    def give_up(self, error: Exception) -> None:
+        """Stops the hub as SIGTERM does, from any thread; ``run`` then raises Refused with the error's sentence."""
         self._failure = str(error)
         os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _own(home: Path) -> DirectoryLock:
+    """Takes the directory that the user named: hub.sock lies there, also where the store lies further down."""
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return DirectoryLock(home, shared=False)
+    except StoreError as error:
+        raise Refused(str(error)) from error
+    except OSError as error:
+        raise Refused(f"{home} cannot be used ({error.strerror}); name another directory with --data.") from error
 
 
 def _open(data: Path, settings: Settings, *, synthetic: bool) -> Database:

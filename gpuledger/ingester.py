@@ -19,6 +19,8 @@ log = logging.getLogger("gpuledger.ingest")
 NAME: Final = "ingest"
 IDLE_WAIT_S: Final = 1.0
 RETRY_S: Final = 5.0
+DRAIN_S: Final = 2.0
+"""Longest time that a hub goes on storing once it was asked to stop: what is left is on disk for the next one."""
 ROLLUP_SHARE: Final = 0.2
 """Most of its time that the thread gives to rollups while segments wait: with many nodes a batch touches all hours."""
 
@@ -45,6 +47,7 @@ class Ingester:
         self._problem = ""
         self._stopping = threading.Event()
         self._rollups_after = 0.0
+        self._drained_by = 0.0
         self._thread = threading.Thread(target=self._run, name=NAME)
 
     def start(self) -> None:
@@ -52,7 +55,8 @@ class Ingester:
         self._thread.start()
 
     def stop(self) -> None:
-        """Takes in what was acknowledged and ends."""
+        """Takes in what was acknowledged, for DRAIN_S at most, and ends."""
+        self._drained_by = time.monotonic() + DRAIN_S
         self._stopping.set()
         self._inbox.wake()
         self._thread.join()
@@ -76,7 +80,7 @@ class Ingester:
                     return
             else:
                 self._tell("")
-                if not busy and self._stopping.is_set():
+                if self._stopping.is_set() and (not busy or time.monotonic() > self._drained_by):
                     return
                 if not busy:
                     self._inbox.wait(IDLE_WAIT_S)

@@ -1,11 +1,10 @@
 """Lists of the API as tables, JSON or CSV."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import msgspec
 
-from gpuledger.answers import open_answers
+from gpuledger.answers import Source, open_answers
 from gpuledger.printing import Column, as_json, emit, table
 from gpuledger.settings import Settings
 
@@ -19,9 +18,9 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     nothing: str
 
 
-def show(settings: Settings, data: Path, listing: Listing, parameters: Mapping[str, object], form: str) -> None:
+def show(settings: Settings, source: Source, listing: Listing, parameters: Mapping[str, object], form: str) -> None:
     """Prints a list of the API in ``form``: text, json or csv."""
-    with open_answers(settings, data) as answers:
+    with open_answers(settings, source) as answers:
         if form == "csv":
             emit(answers.raw(listing.path, {**parameters, "format": "csv"}).decode())
             return

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gpuledger.answers import Source
 from gpuledger.config import ConfigError
 from gpuledger.errors import USAGE, Refused
 from gpuledger.node import NodeSettings, load_node
@@ -28,6 +29,26 @@ def configured(function: Command) -> Command:
     def wrapped(*args: Any, config: Path | None, data: Path | None, **kwargs: Any) -> Any:
         settings = read_settings(config)
         return function(*args, settings=settings, data=data or Path(settings.hub.data), **kwargs)
+
+    return wrapped
+
+
+def asking(function: Command) -> Command:
+    """Adds --config, --data and --hub for commands that read; they get ``settings`` and ``source``."""
+
+    @click.option("--config", "config", type=click.Path(path_type=Path), help="Configuration file.")
+    @click.option("--data", type=click.Path(path_type=Path), help="Data directory (default: the configured one).")
+    @click.option("--hub", help="Ask the hub at this address (default: site.url or collector.hub, where no data is).")
+    @functools.wraps(function)
+    def wrapped(*args: Any, config: Path | None, data: Path | None, hub: str | None, **kwargs: Any) -> Any:
+        if data is not None and hub is not None:
+            raise Refused("--data and --hub name two places to ask; leave one of them out.", exit_code=USAGE)
+        settings = read_settings(config)
+        if hub is None and data is None:
+            source = Source(data=Path(settings.hub.data), hub=settings.site.url or settings.collector.hub)
+        else:
+            source = Source(data=data, hub=hub or "")
+        return function(*args, settings=settings, source=source, **kwargs)
 
     return wrapped
 

@@ -20,6 +20,7 @@ from a2wsgi import WSGIMiddleware
 
 from gpuledger.doors import AsgiApp, PatientProtocol, bounded, known_names
 from gpuledger.errors import Refused
+from gpuledger.remote import answers_at
 from gpuledger.settings import HubSettings
 
 Callback = Callable[[], None]
@@ -69,7 +70,12 @@ def listen_tcp(hub: HubSettings) -> socket.socket:
 
 
 def listen_unix(path: Path) -> socket.socket:
-    """Binds DIR/hub.sock, readable by the owner alone. The caller holds the data directory's lock."""
+    """Binds DIR/hub.sock, readable by the owner alone. The caller holds the data directory's lock.
+
+    Raises Refused where the path cannot be bound, or a process answers there: a living hub keeps its door.
+    """
+    if answers_at(path):
+        raise Refused(f"A hub answers at {path} already; stop it first, or name another directory with --data.")
     path.unlink(missing_ok=True)
     door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     previous = os.umask(0o177)

@@ -1,6 +1,5 @@
 """Hub and node daemon in one process: `gpuledger up` on a machine with GPUs."""
 
-import logging
 import secrets
 import threading
 from pathlib import Path
@@ -19,7 +18,6 @@ from gpuledger.wiring import clock_ms
 from store import tokens
 from store.database import database_file
 
-log = logging.getLogger("gpuledger.workstation")
 OWN_NODE: Final = "up"
 SEGMENT_S: Final = 10.0
 """One machine delivers to itself: nothing is gained by waiting a minute, and its owner looks at the page now."""
@@ -52,7 +50,7 @@ def serve_and_collect(settings: Settings, data: Path) -> None:
         spool_dir=str(data / "spool"),
         segment_s=min(settings.collector.segment_s, SEGMENT_S),
     )
-    agent = threading.Thread(target=_collect, args=(chosen, settings.site.cluster, stop), name="collector")
+    agent = threading.Thread(target=_collect, args=(hub, chosen, stop), name="collector")
 
     def ready() -> None:
         click.echo(f"GPU Ledger records this machine and listens on {hub.address}, data in {data}.")
@@ -78,8 +76,8 @@ def _token(hub: Hub, data: Path) -> Path:
     return path
 
 
-def _collect(settings: CollectorSettings, cluster: str, stop: threading.Event) -> None:
+def _collect(hub: Hub, settings: CollectorSettings, stop: threading.Event) -> None:
     try:
-        runner.run(settings, cluster=cluster, version=gpuledger.__version__, stop=stop)
+        runner.run(settings, cluster=hub.settings.site.cluster, version=gpuledger.__version__, stop=stop)
     except runner.CANNOT_START as error:
-        log.warning("collector=stopped error=%r", str(error))
+        hub.give_up(error)  # pages that never get a row would say nothing of why

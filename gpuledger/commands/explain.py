@@ -1,24 +1,22 @@
 """`gpuledger explain`."""
 
-from pathlib import Path
-
 import click
 
-from gpuledger.answers import open_answers
-from gpuledger.options import configured
+from gpuledger.answers import Source, open_answers
+from gpuledger.options import asking
 from gpuledger.printing import as_json, emit, visible
 from gpuledger.settings import Settings
 
 
 @click.command("explain")
 @click.argument("finding", type=click.IntRange(1))
-@configured
+@asking
 @click.option("--json", "json_", is_flag=True, help="Print JSON.")
-def command(settings: Settings, data: Path, finding: int, json_: bool) -> None:
+def command(settings: Settings, source: Source, finding: int, json_: bool) -> None:
     """Show FINDING (its number) as it was judged: what was seen, the thresholds, the coverage."""
     from analytics.wording import format_gpu_h, format_ratio, format_time
 
-    with open_answers(settings, data) as answers:
+    with open_answers(settings, source) as answers:
         row = answers.json(f"/api/v1/findings/{finding}")
     if json_:
         emit(as_json(row))

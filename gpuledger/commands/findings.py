@@ -1,21 +1,21 @@
 """`gpuledger findings`."""
 
-from pathlib import Path
 from typing import Any
 
 import click
 
+from gpuledger.answers import Source
 from gpuledger.listing import Listing, show
-from gpuledger.options import configured, filtered, printed
+from gpuledger.options import asking, filtered, printed
 from gpuledger.settings import Settings
 
 
 @click.command("findings")
-@configured
+@asking
 @filtered
 @printed
 @click.option("--limit", default=50, show_default=True, help="Most rows to print.")
-def command(settings: Settings, data: Path, parameters: dict[str, Any], form: str, limit: int) -> None:
+def command(settings: Settings, source: Source, parameters: dict[str, Any], form: str, limit: int) -> None:
     """List what was found in jobs (default: the last 7 days); `gpuledger explain ID` says why."""
     from analytics import wording
 
@@ -33,4 +33,4 @@ def command(settings: Settings, data: Path, parameters: dict[str, Any], form: st
         right=frozenset({"id", "GPU-h"}),
         nothing="Nothing was found in this period.",
     )
-    show(settings, data, listing, parameters | {"limit": limit}, form)
+    show(settings, source, listing, parameters | {"limit": limit}, form)

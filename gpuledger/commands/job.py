@@ -2,14 +2,13 @@
 
 import os
 import time
-from pathlib import Path
 from typing import Any
 
 import click
 
-from gpuledger.answers import Answers, open_answers
+from gpuledger.answers import Answers, Source, open_answers
 from gpuledger.errors import Refused
-from gpuledger.options import caller, configured
+from gpuledger.options import asking, caller
 from gpuledger.printing import as_json, emit, table, visible
 from gpuledger.settings import Settings
 
@@ -18,13 +17,13 @@ EVERY_S = 10.0
 
 @click.command("job")
 @click.argument("jobid", required=False)
-@configured
+@asking
 @click.option("--watch", is_flag=True, help="Print anew every 10 s until the job ends.")
 @click.option("--all", "all_", is_flag=True, help="Every run of that id, not only the newest.")
 @click.option("--json", "json_", is_flag=True, help="Print JSON.")
-def command(settings: Settings, data: Path, jobid: str | None, watch: bool, all_: bool, json_: bool) -> None:
+def command(settings: Settings, source: Source, jobid: str | None, watch: bool, all_: bool, json_: bool) -> None:
     """Show what a job did with its GPUs, and what to ask for next (default: $SLURM_JOB_ID, else my newest)."""
-    with open_answers(settings, data) as answers:
+    with open_answers(settings, source) as answers:
         while True:
             wanted = jobid or os.environ.get("SLURM_JOB_ID") or _newest(answers)
             runs = _runs(answers, wanted, all_=all_)

@@ -1,21 +1,21 @@
 """`gpuledger jobs`."""
 
-from pathlib import Path
 from typing import Any
 
 import click
 
+from gpuledger.answers import Source
 from gpuledger.listing import Listing, show
-from gpuledger.options import configured, filtered, printed
+from gpuledger.options import asking, filtered, printed
 from gpuledger.settings import Settings
 
 
 @click.command("jobs")
-@configured
+@asking
 @filtered
 @printed
 @click.option("--limit", default=50, show_default=True, help="Most rows to print.")
-def command(settings: Settings, data: Path, parameters: dict[str, Any], form: str, limit: int) -> None:
+def command(settings: Settings, source: Source, parameters: dict[str, Any], form: str, limit: int) -> None:
     """List jobs by idle GPU-hours (default: the last 7 days)."""
     from analytics import wording
 
@@ -37,4 +37,4 @@ def command(settings: Settings, data: Path, parameters: dict[str, Any], form: st
         right=frozenset({"GPUs", "GPU-h", "idle GPU-h", "utilization", "measured"}),
         nothing="No job held a GPU in this period.",
     )
-    show(settings, data, listing, parameters | {"limit": limit}, form)
+    show(settings, source, listing, parameters | {"limit": limit}, form)

@@ -2,20 +2,20 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 
+from gpuledger.answers import Source
 from gpuledger.listing import Listing, show
-from gpuledger.options import configured, printed
+from gpuledger.options import asking, printed
 from gpuledger.settings import Settings
 
 
 @click.command("nodes")
-@configured
+@asking
 @printed
-def command(settings: Settings, data: Path, form: str) -> None:
+def command(settings: Settings, source: Source, form: str) -> None:
     """List the nodes and what their GPUs do now."""
     from analytics import wording
 
@@ -33,7 +33,7 @@ def command(settings: Settings, data: Path, form: str) -> None:
         right=frozenset({"GPUs", "24 h idle", "24 h measured"}),
         nothing="No node has reported yet.",
     )
-    show(settings, data, listing, {"limit": 1000}, form)
+    show(settings, source, listing, {"limit": 1000}, form)
 
 
 def _states(label: Callable[[str], str], gpus: Sequence[Mapping[str, Any]]) -> str:

@@ -1,12 +1,11 @@
 """`gpuledger recommend`."""
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from gpuledger.answers import open_answers
-from gpuledger.options import configured, filtered, printed
+from gpuledger.answers import Source, open_answers
+from gpuledger.options import asking, filtered, printed
 from gpuledger.printing import as_json, emit, visible
 from gpuledger.settings import Settings
 
@@ -14,14 +13,14 @@ PATH = "/api/v1/recommendations"
 
 
 @click.command("recommend")
-@configured
+@asking
 @filtered
 @printed
 @click.option("--limit", default=20, show_default=True, help="Most recommendations to print.")
-def command(settings: Settings, data: Path, parameters: dict[str, Any], form: str, limit: int) -> None:
+def command(settings: Settings, source: Source, parameters: dict[str, Any], form: str, limit: int) -> None:
     """Say what to ask for next time, with the lines to copy (families that ran in the last 14 days)."""
     asked = parameters | {"limit": limit}
-    with open_answers(settings, data) as answers:
+    with open_answers(settings, source) as answers:
         if form == "csv":
             emit(answers.raw(PATH, asked | {"format": "csv"}).decode())
             return

@@ -3,14 +3,19 @@
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from gpuledger.errors import Refused
 from gpuledger.options import configured
 from gpuledger.settings import Settings
-from store.database import Cursor, Database
-from store.errors import StoreError
+
+if TYPE_CHECKING:
+    from store.database import Cursor
+
+
+NO_TOKEN = "There is no token yet; `gpuledger token add NAME` makes one."
 
 
 @click.group("token")
@@ -26,7 +31,7 @@ def add(settings: Settings, data: Path, name: str) -> None:
     from gpuledger.wiring import clock_ms
     from store import tokens
 
-    with _store(settings, data) as cursor:
+    with _store(settings, data, makes=True) as cursor:
         click.echo(tokens.create(cursor, name, clock_ms()))
 
 
@@ -38,7 +43,10 @@ def list_(settings: Settings, data: Path) -> None:
     from store import tokens
 
     with _store(settings, data) as cursor:
-        for token in tokens.listed(cursor):
+        listed = tokens.listed(cursor)
+        if not listed:
+            click.echo(NO_TOKEN)
+        for token in listed:
             made = format_time(token.made_ms, settings.site.zone)
             gone = f", revoked {format_time(token.revoked_ms, settings.site.zone)}" if token.revoked_ms else ""
             click.echo(f"{token.name}: made {made}{gone}")
@@ -57,7 +65,13 @@ def revoke(settings: Settings, data: Path, name: str) -> None:
 
 
 @contextlib.contextmanager
-def _store(settings: Settings, data: Path) -> Iterator[Cursor]:
+def _store(settings: Settings, data: Path, *, makes: bool = False) -> Iterator["Cursor"]:
+    """Opens the store; only ``makes`` makes one, since what was merely looked for must not come to be."""
+    from store.database import Database, database_file
+    from store.errors import StoreError
+
+    if not makes and not database_file(data).exists():
+        raise Refused(f"{data} holds no store. {NO_TOKEN}")
     try:
         with Database.open(data, settings=settings.store) as database, database.cursor() as cursor:
             yield cursor

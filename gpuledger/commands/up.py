@@ -24,8 +24,8 @@ def command(settings: Settings, data: Path, host: str | None, port: int | None) 
         serve_and_collect(settings, data)
         return
     from gpuledger.demo.settings import DemoSettings
-    from gpuledger.synthetic import serve_synthetic
+    from gpuledger.synthetic import serve_synthetic, settings_of
 
     why = nothing.partition(": ")[0]  # the reason; the advice after it is for a machine that should have a driver
     click.echo(f"Nothing to record: {why}. This is a synthetic cluster, marked as such on every page.")
-    serve_synthetic(settings, data, DemoSettings())
+    serve_synthetic(settings, data, settings_of(data) or DemoSettings())

@@ -57,7 +57,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
         noted = msgspec.json.decode(path.read_bytes(), type=cls)
         if noted.settings != settings:
             raise OtherCluster(
-                f"{directory} holds a synthetic cluster with other settings; choose another --data DIR or delete it"
+                f"{directory} holds a synthetic cluster with other settings; choose another --data DIR or delete it."
             )
         return noted
 
