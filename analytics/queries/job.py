@@ -6,12 +6,13 @@ import msgspec
 from ClusterShell.NodeSet import NodeSet, NodeSetParseError
 
 from analytics.model import HOUR_MS, Filter, Viewer, Window
-from analytics.queries import events, findings, recommendations
+from analytics.queries import events, findings, processes, recommendations
 from analytics.queries.events import EventRow
 from analytics.queries.figures import Sums, figures
 from analytics.queries.findings import FindingRow, UnjudgedRow
 from analytics.queries.job_gpus import GpuUse, gpus_of_run
 from analytics.queries.pieces import FIGURE_COLUMNS, FIGURES, UNITS_PER_GPU_H, pieces
+from analytics.queries.processes import Processes, ProcessRow
 from analytics.queries.recommendations import RecommendationRow
 from analytics.queries.resolve import newest, resolve
 from analytics.queries.rollup import floor
@@ -21,7 +22,7 @@ from analytics.queries.site import data_to
 from analytics.queries.strips import StripPart, strips
 from store.database import Cursor
 
-__all__ = ["EarlierRun", "EventRow", "GpuUse", "JobDetail", "job", "newest", "resolve"]
+__all__ = ["EarlierRun", "EventRow", "GpuUse", "JobDetail", "ProcessRow", "Processes", "job", "newest", "resolve"]
 
 AROUND_MS: Final = 5 * 60_000
 """Events up to this long before and after a run are shown with it."""
@@ -102,6 +103,7 @@ class JobDetail(msgspec.Struct, frozen=True, kw_only=True):
     unjudged: list[UnjudgedRow]
     recommendations: list[RecommendationRow]
     events: list[EventRow]
+    processes: Processes
     earlier: list[EarlierRun]
     strip: list[StripPart]
 
@@ -205,6 +207,7 @@ def job(cur: Cursor, viewer: Viewer, run_key: int) -> JobDetail | None:
         unjudged=findings.unjudged_of_run(cur, viewer, run_key),
         recommendations=recommendations.of_family(cur, viewer, run.family) if run.family else [],
         events=events.of_run(cur, run_key, run.start_ms - AROUND_MS, end_ms + AROUND_MS),
+        processes=processes.of_run(cur, viewer, run_key),
         earlier=_earlier(cur, viewer, run, to_ms or end_ms),
         strip=strips(cur, [run_key], to_ms or end_ms).get(run_key, []),
     )

@@ -18,7 +18,7 @@ from analytics.wording import (
     plural,
     run_state,
 )
-from dashboard.components import cards, gpu_table, job_charts, job_facts
+from dashboard.components import cards, gpu_table, job_charts, job_facts, job_processes
 from dashboard.components.attributes import attributes
 from dashboard.components.earlier import earlier_runs
 from dashboard.components.figures import Figure, figure_row
@@ -71,6 +71,7 @@ def body(request: Request) -> Sequence[Any]:
         ),
         region("events", "Events", lambda: job_facts.events_card(request, run)),
         region("gpus", "The GPUs", lambda: gpu_table.card(run)),
+        region("processes", "Processes", lambda: job_processes.card(request, run)),
         region("earlier", "Earlier runs", lambda: _earlier(request, run)),
     ]
 

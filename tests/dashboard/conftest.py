@@ -53,6 +53,10 @@ def small(ledger: Ledger, cur: Cursor) -> Callable[..., Ledger]:
             ledger.hour(gpus[2], runs[2], T0 + 5 * DAY + hour * HOUR, unknown=60)
         for hour in range(6):
             ledger.hour(gpus[1], runs[1], NOW - (6 - hour) * HOUR, idle_held=20, idle=40, util_pct=0, power_w=70)
+        times = {"first_ms": T0 + 2 * DAY, "last_ms": T0 + 2 * DAY + 12 * HOUR}
+        for pid, program in ((4711, name), (4712, "")):
+            row = {"gpu_key": gpus[0], "run_key": runs[0], "pid": pid, "name": program, "processes": 1}
+            ledger.put("process", **row, **times, mem_max_mib=20_480)
         ledger.finding(runs[1], "idle_now", gpu_h=6.0, title="Idle right now", closed_ms=None)
         ledger.save(cur)
         return ledger

@@ -8,7 +8,7 @@ import pytest
 import dashboard.pages
 from dashboard.app import find_pages
 from store.errors import StoreError
-from tests.dashboard.pages import Pages
+from tests.dashboard.pages import Pages, Shown
 from tests.factories.ledger import Ledger
 
 ADDRESSES = (
@@ -46,6 +46,24 @@ def test_with_data(address: str, pages: Pages, small: Callable[..., Ledger]) -> 
     assert shown.failed() == []
     assert sum(one["_type"] == "H1" for one in shown.walk()) == 1
     assert any(one.get("id") == "content" and one["_type"] == "Main" for one in shown.walk())
+
+
+def test_a_job_has_its_processes_folded(pages: Pages, small: Callable[..., Ledger]) -> None:
+    small()
+    page = pages.get("/jobs/101")
+    (card,) = (one for one in page.walk() if one.get("id") == "processes" and one["_type"] == "Section")
+    (folded,) = (one for one in Shown(card["children"]).walk() if one["_type"] == "Details")
+    text = Shown(folded["children"]).text()
+    assert text.startswith("Show 2 processes ")
+    assert "n1:0 train 4711" in text
+    assert "20 GiB" in text
+    told = pages.client.get("/api/v1/jobs/101").json["processes"]
+    assert [(one["pid"], one["program"], one["first"]) for one in told["items"]] == [
+        (4711, "train", "2026-11-25T00:00:00Z"),
+        (4712, None, "2026-11-25T00:00:00Z"),
+    ]
+    assert told["more"] == 0
+    assert "processes" not in [one.get("id") for one in pages.get("/jobs/103").walk() if one["_type"] == "Section"]
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
