@@ -195,6 +195,19 @@ class Undecided(msgspec.Struct, frozen=True):
 Outcome = Seen | Undecided | None
 
 
+class Taken(msgspec.Struct, frozen=True, kw_only=True):
+    """Idle time that a finding explains on one GPU, in milliseconds of a physical one, and the span it lies in.
+
+    ``between``: what the run holds outside the span is idle throughout, as its head and its tail are.
+    """
+
+    gpu_key: int
+    from_ms: int
+    to_ms: int
+    gpu_ms: int
+    between: bool
+
+
 class Ledger:
     """Idle GPU time of one run that no finding explains yet: a second goes to the first rule that claims it."""
 
@@ -203,6 +216,7 @@ class Ledger:
         self._share = {gpu.gpu_key: gpu.share for gpu in run.each}
         active = run.gpus_active > 0
         tail = run.trailing_idle_ms if run.finished else run.recent_idle_ms
+        self._spans = _spans(run, (run.leading_idle_ms or 0) if active else 0, tail or 0)
         for gpu in run.each:
             head_ms = min(gpu.all_idle_ms, run.leading_idle_ms or 0) if active else 0
             tail_ms = min(gpu.all_idle_ms - head_ms, tail or 0)
@@ -216,11 +230,27 @@ class Ledger:
         """Time that earlier findings took, summed over GPUs; a MIG instance counts as one."""
         return self._total_ms - sum(self._left.values())
 
-    def take(self, claim: Claim) -> int:
-        """Returns what of the claim was still free, in milliseconds of physical GPUs; it is taken from now on."""
-        taken = 0.0
+    def take(self, claim: Claim) -> list[Taken]:
+        """Returns what of the claim was still free; it is taken from now on."""
+        taken = []
         for gpu_key in claim.gpu_keys:
             for part in claim.parts:
-                taken += self._left.get((gpu_key, part), 0) * self._share.get(gpu_key, 1.0)
+                left_ms = round(self._left.get((gpu_key, part), 0) * self._share.get(gpu_key, 1.0))
                 self._left[gpu_key, part] = 0
-        return round(taken)
+                if left_ms:
+                    start, end = self._spans[part]
+                    between = part is Part.MIDDLE
+                    taken.append(Taken(gpu_key=gpu_key, from_ms=start, to_ms=end, gpu_ms=left_ms, between=between))
+        return taken
+
+
+def _spans(run: RunEvidence, head_ms: int, tail_ms: int) -> dict[Part, tuple[int, int]]:
+    head_end = min(run.end_ms, run.start_ms + head_ms)
+    tail_start = max(head_end, run.end_ms - tail_ms)
+    edges = {
+        Part.HEAD: (run.start_ms, head_end),
+        Part.MIDDLE: (head_end, tail_start),
+        Part.TAIL: (tail_start, run.end_ms),
+    }
+    # Idle time that no part has room for, as after a clock was set, still belongs to the run.
+    return {part: edge if edge[0] < edge[1] else (run.start_ms, run.end_ms) for part, edge in edges.items()}

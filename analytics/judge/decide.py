@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from analytics.evidence import Ledger, RunEvidence, Seen, Undecided
+from analytics.evidence import Ledger, RunEvidence, Seen, Taken, Undecided
 from analytics.judge.bars import bar, is_excluded, is_interactive
 from analytics.model import Confidence
 from analytics.rules import RULES
@@ -45,10 +45,11 @@ class Unjudged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """What the rules say of one run."""
+    """What the rules say of one run. ``taken`` holds the idle time that each rule's finding explains."""
 
     run: RunEvidence
     found: tuple[Found, ...] = ()
+    taken: tuple[tuple[str, Taken], ...] = ()
     unjudged: tuple[Unjudged, ...] = ()
 
 
@@ -64,6 +65,7 @@ def decide(run: RunEvidence, settings: AnalyticsSettings, now_ms: int, was_open:
     ledger = Ledger(run)
     interactive = is_interactive(run, settings.interactive_names)
     found: list[Found] = []
+    taken: list[tuple[str, Taken]] = []
     unjudged: list[Unjudged] = []
     for rule in RULES:
         params = settings.params(rule, run.partition, run.qos, run.account)
@@ -79,8 +81,10 @@ def decide(run: RunEvidence, settings: AnalyticsSettings, now_ms: int, was_open:
         if isinstance(outcome, Undecided):
             unjudged.append(Unjudged(run_key=run.run_key, rule=rule.id, reason=outcome.reason, gpu_ms=run.idle_gpu_ms))
         elif outcome is not None:
-            found.append(_found(rule, params, run, outcome, ledger, settings))
-    return Decision(run=run, found=tuple(found), unjudged=tuple(unjudged))
+            parts = ledger.take(outcome.claim)
+            taken += [(rule.id, part) for part in parts]
+            found.append(_found(rule, params, run, outcome, sum(part.gpu_ms for part in parts), settings))
+    return Decision(run=run, found=tuple(found), taken=tuple(taken), unjudged=tuple(unjudged))
 
 
 def confidence(run: RunEvidence, needed: ConfidenceSettings) -> Confidence:
@@ -113,9 +117,7 @@ def _with_gaps(outcome: Seen | Undecided | None, run: RunEvidence) -> Seen | Und
     )
 
 
-def _found(
-    rule: Rule, params: Params, run: RunEvidence, seen: Seen, ledger: Ledger, settings: AnalyticsSettings
-) -> Found:
+def _found(rule: Rule, params: Params, run: RunEvidence, seen: Seen, gpu_ms: int, settings: AnalyticsSettings) -> Found:
     sure = confidence(run, settings.confidence)
     if seen.at_most is Confidence.MEDIUM:
         sure = Confidence.MEDIUM
@@ -126,7 +128,7 @@ def _found(
         rule_version=rule.version,
         start_ms=run.start_ms if seen.start_ms is None else seen.start_ms,
         end_ms=run.end_ms if seen.end_ms is None else seen.end_ms,
-        gpu_ms=ledger.take(seen.claim),
+        gpu_ms=gpu_ms,
         confidence=sure.value,
         coverage=run.coverage,
         title=rule.title.format_map(seen.numbers),

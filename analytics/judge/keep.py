@@ -7,6 +7,7 @@ import msgspec
 import pyarrow as pa
 
 from analytics.judge.decide import Decision, Found, Unjudged
+from analytics.judge.spread import spread
 from store.database import Cursor
 
 _TYPES: Final[dict[Any, pa.DataType]] = {int: pa.int64(), float: pa.float64(), str: pa.string()}
@@ -57,6 +58,7 @@ def keep(cur: Cursor, decisions: Sequence[Decision], passing: Sequence[str], now
     ):
         for statement in (_CLOSE_RUNNING, _CLOSE_FINISHED, _DROP_FINISHED, _KEEP):
             cur.execute(statement, {name: asked[name] for name in asked if f"${name}" in statement})
+        spread(cur, decisions)
         cur.execute("DELETE FROM unjudged WHERE run_key IN (SELECT unnest($1))", [run_keys])
         cur.execute("INSERT INTO unjudged BY NAME SELECT * FROM new_unjudged SEMI JOIN run USING (run_key)")
         cur.execute("UPDATE footprint_run SET judged = TRUE WHERE run_key IN (SELECT unnest($1))", [run_keys])

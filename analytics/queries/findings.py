@@ -13,7 +13,10 @@ from store.database import Cursor
 
 
 class FindingRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One finding. ``gpu_h`` are the GPU-hours it explains; a GPU-hour is explained by one finding only."""
+    """One finding. A GPU-hour is explained by one finding only.
+
+    ``gpu_h`` are the GPU-hours it explains: in a list those within the window, of a run or a single finding all.
+    """
 
     id: int
     rule: str
@@ -106,6 +109,16 @@ class IdleNow(msgspec.Struct, frozen=True, kw_only=True):
 _FROM: Final = """
     FROM finding f LEFT JOIN run r ON r.run_key = f.run_key WHERE {where}"""
 
+# A window counts only the hours that lie in it, as with every other figure. An hour belongs to the window in which it
+# begins, so that weeks add up exactly in zones that are not whole hours from UTC, too.
+_IN_WINDOW: Final = """
+    FROM (
+        SELECT f.* REPLACE (coalesce(within.gpu_ms, 0) AS gpu_ms) FROM finding f LEFT JOIN (
+            SELECT run_key, rule, CAST(sum(gpu_ms) AS BIGINT) AS gpu_ms FROM finding_hour
+            WHERE hour_ms >= $start AND hour_ms < $end GROUP BY ALL) AS within
+        ON within.run_key = f.run_key AND within.rule = f.rule) AS f
+    LEFT JOIN run r ON r.run_key = f.run_key WHERE {where}"""
+
 _ROWS: Final = """
     SELECT f.finding_id AS id, f.rule, f.rule_version, f.title, f.sentence, f.fix, f.run_key, r.job_id, r.job_id_raw,
         r.cluster, r.user_name AS "user", r.account, r."partition", r.name, f.start_ms, f.end_ms,
@@ -184,12 +197,11 @@ def findings(
 ) -> FindingPage:
     """Returns the findings whose span [start, end] meets the window, most GPU-hours first.
 
-    One that is over, such as a job that was idle and works again, is left out unless ``with_past``. A finding counts
-    with all the hours that it explains, also those outside the window. Sizes in the filter are not
-    looked at: they are of runs within a window.
+    One that is over, such as a job that was idle and works again, is left out unless ``with_past``. Of the hours that
+    a finding explains those within the window count. Sizes in the filter are not looked at: they are of runs.
     """
     condition = _where(viewer, window, where, with_past=with_past)
-    source = fill(_FROM, where=condition.sql)
+    source = fill(_IN_WINDOW, where=condition.sql)
     by_rule = cur.tuples(fill(_BY_RULE, source=source), condition.params)
     page: Params = condition.params | {"limit": limit, "offset": offset}
     rows = cur.tuples(f"{_ROWS} {source} ORDER BY f.gpu_ms DESC, f.finding_id DESC LIMIT $limit OFFSET $offset", page)

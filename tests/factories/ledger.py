@@ -99,8 +99,19 @@ class Ledger:
         times = {"start_ms": life["start_ms"], "end_ms": life["end_ms"] or T0 + HOUR, "found_ms": T0 + DAY}
         words = {"title": "GPU not used", "sentence": "It did nothing.", "fix": "Ask for none.", "confidence": "high"}
         numbers = {"coverage": 0.99, "numbers": '{"gpus":1}', "thresholds": '{"least_s":30}', "closed_ms": None}
-        self.tables["finding"].append(row | times | words | numbers | more)
+        found = row | times | words | numbers | more
+        self.tables["finding"].append(found)
+        if run is not None:
+            self._spread(found)
         return key
+
+    def _spread(self, found: dict[str, Any]) -> None:
+        hours = range(found["start_ms"] // HOUR * HOUR, max(found["end_ms"], found["start_ms"] + 1), HOUR)
+        each, left = divmod(found["gpu_ms"], len(hours))
+        whose = {"run_key": found["run_key"], "rule": found["rule"]}
+        self.tables["finding_hour"] += [
+            whose | {"hour_ms": hour, "gpu_ms": each + (left if hour == hours[0] else 0)} for hour in hours
+        ]
 
     def put(self, table: str, **row: Any) -> None:
         """Any other row, by column."""

@@ -128,3 +128,18 @@ def test_nobody_is_called_idle_on_old_or_busy_data(
     idling(ledger, idle_ms=idle_ms, last_row_ms=last_row_ms, **hour)
     ledger.save(cur)
     assert idle_now(cur, ADMIN, Filter()) == []
+
+
+def test_a_window_counts_its_own_hours_of_a_finding_that_reaches_beyond_it(cur: Cursor, ledger: Ledger) -> None:
+    run = ledger.run(start_ms=T0 - 6 * HOUR, end_ms=T0 + 2 * HOUR)
+    ledger.hold(run, ledger.gpu(ledger.node()))
+    ledger.finding(run, gpu_h=8)
+    ledger.save(cur)
+    before = Window(start_ms=T0 - 7 * DAY, end_ms=T0)
+    for window, gpu_h in ((before, 6), (WEEK, 2)):
+        page = findings(cur, ADMIN, window, Filter())
+        assert [row.gpu_h for row in page.items] == [gpu_h]
+        assert (page.total.gpu_h, page.total.by_rule[0].gpu_h) == (gpu_h, gpu_h)
+    whole = explain(cur, ADMIN, 1)
+    assert whole is not None
+    assert whole.gpu_h == 8
