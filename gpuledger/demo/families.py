@@ -34,4 +34,5 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     fails: float = 0.03
     runs_out: float = 0.0
     cancelled: bool = False
+    program: str = "python"  # as the kernel names it
     restarts: int = 0  # a chain that requeues itself to go on where it stopped

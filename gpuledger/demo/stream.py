@@ -8,6 +8,7 @@ import numpy.typing as npt
 from gpuledger.demo.accounting import holding, record
 from gpuledger.demo.cluster import HOUR_S, NAME
 from gpuledger.demo.incidents import Span
+from gpuledger.demo.programs import Programs
 from gpuledger.demo.scheduling import Run
 from gpuledger.demo.telemetry import Rows, Watch, read
 from gpuledger.demo.timeline import Stay
@@ -33,11 +34,14 @@ def segments(world: World, from_s: int, to_s: int, started_since_s: int | None =
     Accounting tells of runs that ended; of those that still run at ``to_s`` only where ``started_since_s`` is given,
     and then of those that started since: nothing older may be told of a run than what a newer segment said.
     """
+    programs = Programs(world)
     for node in range(len(world.cluster.nodes)):
-        yield from _node_segments(world, node, from_s, to_s, started_since_s)
+        yield from _node_segments(world, programs, node, from_s, to_s, started_since_s)
 
 
-def _node_segments(world: World, node: int, from_s: int, to_s: int, started_since_s: int | None) -> Iterator[Segment]:
+def _node_segments(
+    world: World, programs: Programs, node: int, from_s: int, to_s: int, started_since_s: int | None
+) -> Iterator[Segment]:
     runs = [run for run in world.by_node[node] if run.start_s < to_s and run.end_s > from_s - HOUR_S]
     rows = read(_watch(world, node, runs), from_s, to_s)
     hours = (rows.ends_s - 1) // HOUR_S
@@ -51,7 +55,7 @@ def _node_segments(world: World, node: int, from_s: int, to_s: int, started_sinc
         start_s, end_s = max(from_s, hour * HOUR_S), min(to_s, (hour + 1) * HOUR_S)
         since_s = started_since_s if end_s == to_s else None
         accounting = _accounting(world, start_s, end_s, since_s) if node == ACCOUNTING_NODE else ()
-        yield _segment(world, node, (start_s, end_s), runs, rows, picked, accounting)
+        yield _segment(world, programs, node, (start_s, end_s), runs, rows, picked, accounting)
 
 
 def _watch(world: World, node: int, runs: list[Run]) -> Watch:
@@ -73,6 +77,7 @@ def _watch(world: World, node: int, runs: list[Run]) -> Watch:
 
 def _segment(
     world: World,
+    programs: Programs,
     node: int,
     span: tuple[int, int],
     runs: list[Run],
@@ -83,6 +88,7 @@ def _segment(
     start_s, end_s = span
     here = world.cluster.nodes[node]
     held = [owner for owner, run in enumerate(runs) if run.start_s < end_s and run.end_s > start_s]
+    holders = [runs[owner] for owner in held]
     last_s = int(rows.ends_s[picked].max())
     count, ticks = len(picked), len(picked) // len(here.devices)
     probes = [ProbeRun(probe="gpu", at_ms=last_s * 1000, duration_ms=PROBE_MS, rows=count, runs=ticks)]
@@ -102,11 +108,12 @@ def _segment(
         synthetic=True,
         slurm=True,
         devices=here.devices,
-        holdings=tuple(holding(runs[owner], node, end_s) for owner in held),
+        holdings=tuple(holding(run, node, end_s) for run in holders),
         samples=_table(rows, picked, held),
         accounting=accounting,
         events=tuple(_events(world.incidents.lost, node, start_s, end_s)),
         nulls=_nulls(world, node, rows, start_s, end_s),
+        processes=tuple(programs.seen(node, holders, start_s, last_s)),
         probes=tuple(probes),
     )
 

@@ -66,15 +66,15 @@ H100_JOBS: Final = (
     ),
     Family(
         name="vllm-70b", user="pokafor", partition="h100", gpus=2, per_day=0.35, work_s=3.5 * DAY_S, spread=0.2,
-        cancelled=True, fails=0, does=Serving(peak_per_s=0.0009, night_ratio=0.02, service_s=9, fill=0.35,
-                                              label=Label.SERVER_QUIET),
+        cancelled=True, fails=0, program="VLLM::EngineCor",
+        does=Serving(peak_per_s=0.0009, night_ratio=0.02, service_s=9, fill=0.35, label=Label.SERVER_QUIET),
     ),
 )
 
 A100_JOBS: Final = (
     Family(
         name="md_prod_{n}", user="gjohansen", partition="a100", limit_s=30 * HOUR_S, per_day=12, work_s=15 * HOUR_S,
-        cores_per_gpu=6, mem_gib_per_gpu=16, when="any", spread=0.2,
+        cores_per_gpu=6, mem_gib_per_gpu=16, when="any", spread=0.2, program="gmx_mpi",
         does=Stepping(compute_s=0.02, host_s=0.0012, fill=0.85, tensor=0.0, dram=0.2, memory_ratio=0.06, jitter=0.01,
                       load_model_s=15, cpu_ratio=0.7),
     ),
@@ -133,6 +133,7 @@ A100_JOBS: Final = (
     # Waits for a worker that died, until the limit ends it.
     Family(
         name="md-ensemble", user="dnovak", partition="a100", gpus=4, limit_s=DAY_S, per_day=2.9, work_s=6 * HOUR_S,
+        program="pmemd.cuda",
         does=Stepping(compute_s=0.05, host_s=0.004, fill=0.8, tensor=0, memory_ratio=0.09, cpu_ratio=0.5, sleeps=0.75,
                       sleep_s=16 * HOUR_S),
     ),
@@ -177,12 +178,12 @@ L40S_JOBS: Final = (
     ),
     Family(
         name="asr-serve", user="ohaddad", partition="l40s", gpus=2, per_day=0.53, work_s=3.5 * DAY_S, spread=0.1,
-        cancelled=True, fails=0, does=Serving(peak_per_s=2.4, night_ratio=0.3, service_s=0.42),
+        cancelled=True, fails=0, program="tritonserver", does=Serving(peak_per_s=2.4, night_ratio=0.3, service_s=0.42),
     ),
     Family(
         name="render-shots", user="sbianchi", partition="l40s", tasks=20, limit_s=3 * HOUR_S, per_day=2.1,
-        work_s=55 * MINUTE_S, spread=0.3, when="any", does=Stepping(compute_s=20, host_s=1.5, fill=0.9, tensor=0,
-                                                                  memory_ratio=0.3, jitter=0.04),
+        work_s=55 * MINUTE_S, spread=0.3, when="any", program="blender",
+        does=Stepping(compute_s=20, host_s=1.5, fill=0.9, tensor=0, memory_ratio=0.3, jitter=0.04),
     ),
     Family(
         name="detr-aerial-{n}", user="awojcik", partition="l40s", gpus=2, limit_s=14 * HOUR_S, per_day=7,

@@ -87,6 +87,25 @@ def test_only_hopper_has_activity_counters():
         )
 
 
+def test_processes_lie_within_their_hold_and_where_the_rows_count_them():
+    for segment in all_segments():
+        ts, device, counted = (column(segment, name) for name in ("ts_ms", "device", "processes"))
+        told = {}
+        for seen in segment.processes:
+            held = segment.holdings[seen.holding]
+            assert seen.device in held.devices
+            assert max(held.start_ms, segment.first_ms) <= seen.from_ms < seen.to_ms <= segment.last_ms
+            assert (seen.uid, seen.mem_max_mib > 0) == (held.uid, True)
+            told.setdefault(seen.device, []).append(seen)
+        for gpu in range(len(segment.devices)):
+            with_one = ts[(device == gpu) & (counted > 0)]
+            listed = [(seen.from_ms, seen.to_ms) for seen in told.get(gpu, ())]
+            spans = segment.interval_ms  # what lasts shorter is seen or not
+            assert all(any(a <= at <= b + spans for a, b in listed) for at in with_one) or len(with_one) <= 1
+    names = {seen.name for segment in all_segments() for seen in segment.processes}
+    assert {"python", "gmx_mpi"} <= names
+
+
 def test_a_gpu_is_lost_and_comes_back():
     (span,) = world().incidents.lost
     name = world().cluster.nodes[span.node].name
