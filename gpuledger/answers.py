@@ -11,18 +11,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-import msgspec
-
 from gpuledger.errors import Refused
 from gpuledger.remote import Fetch, from_address, from_socket
 from gpuledger.settings import Settings
-
-
-class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """Whom a command asks: the data directory where there is one, then the hub at ``hub`` where that is not empty."""
-
-    data: Path | None = None
-    hub: str = ""
+from gpuledger.source import Source
 
 
 class Answers:

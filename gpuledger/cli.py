@@ -74,8 +74,8 @@ def _is_ours(module: str | None) -> bool:
 def _lacking(module: str | None) -> str:
     wheel = f"gpuledger-{gpuledger.__version__}-py3-none-any.whl"
     return (
-        f"This is a node's installation, which lacks {module}: for the hub's commands run "
-        f"`pip install '{wheel}[hub]'` with the file that this was installed from; to read from here name a hub, --hub URL."
+        f"This is a node's installation, which lacks {module}: for the hub's commands run `pip install '{wheel}[hub]'` "
+        "with the file that this was installed from; a running hub can be asked from here with --hub URL."
     )
 
 

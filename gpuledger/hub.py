@@ -15,7 +15,7 @@ from dashboard.app import create_app
 from gpuledger.errors import Refused
 from gpuledger.ingester import Ingester
 from gpuledger.server import Callback, compose, listen_tcp, listen_unix, serve
-from gpuledger.settings import Settings
+from gpuledger.settings import Settings, linked
 from gpuledger.wiring import clock_ms, services
 from store.database import Database
 from store.errors import StoreError
@@ -40,7 +40,6 @@ class Hub:
     """
 
     def __init__(self, settings: Settings, data: Path, *, synthetic: bool = False, home: Path | None = None) -> None:
-        self.settings = settings
         self.home = home or data
         self._failure = ""
         with contextlib.ExitStack() as opened:
@@ -51,6 +50,7 @@ class Hub:
             self._unix = opened.enter_context(contextlib.closing(listen_unix(self._socket_path)))
             self.inbox = opened.enter_context(contextlib.closing(_inbox(data, settings)))
             self._opened = opened.pop_all()
+        self.settings = settings = linked(settings, self.port)
         store = settings.store
         self.tokens = Tokens(self.database)
         self._receiver = Receiver(self.inbox, self.tokens, synthetic=synthetic, max_bytes=store.max_segment_mib << 20)

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 
 import msgspec
 
-from gpuledger.answers import Source, open_answers
+from gpuledger.answers import open_answers
 from gpuledger.printing import Column, as_json, emit, table
 from gpuledger.settings import Settings
+from gpuledger.source import Source
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gpuledger.answers import Source
 from gpuledger.config import ConfigError
 from gpuledger.errors import USAGE, Refused
 from gpuledger.node import NodeSettings, load_node
+from gpuledger.source import Source
 
 if TYPE_CHECKING:
     from gpuledger.settings import Settings

@@ -1,5 +1,7 @@
 """The whole configuration: one section a package. `gpuledger collect` reads only what gpuledger.node says."""
 
+import ipaddress
+import socket
 from pathlib import Path
 
 import msgspec
@@ -42,3 +44,25 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 def load(path: Path | None) -> Settings:
     """Returns the settings of a file (None: the installed one, else the defaults); raises ConfigError."""
     return read(path, Settings)
+
+
+def linked(settings: Settings, port: int | None = None) -> Settings:
+    """Returns the settings with the hub's own address as site.url where the site gave none.
+
+    Args:
+        settings: the whole configuration.
+        port: the port that is listened on; None takes hub.port.
+    """
+    if settings.site.url:
+        return settings
+    hub = settings.hub
+    host = hub.host
+    try:
+        everywhere = ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        everywhere = False
+    if everywhere:
+        host = hub.names[0] if hub.names else socket.getfqdn()  # 0.0.0.0 leads nowhere
+    shown = f"[{host}]" if ":" in host else host
+    url = f"{'https' if hub.tls_cert else 'http'}://{shown}:{hub.port if port is None else port}"
+    return msgspec.structs.replace(settings, site=msgspec.structs.replace(settings.site, url=url))

@@ -7,7 +7,7 @@ from pathlib import Path
 import gpuledger
 from analytics.model import Viewer
 from dashboard.services import Services
-from gpuledger.settings import Settings
+from gpuledger.settings import Settings, linked
 from store.database import Database
 
 
@@ -22,7 +22,7 @@ def services(database: Database, settings: Settings, data: Path) -> Services:
     return Services(
         cursor=database.cursor,
         now_ms=clock_ms,
-        site=settings.site,
+        site=linked(settings).site,
         analytics=settings.analytics,
         viewer=lambda: viewer,
         version=gpuledger.__version__,

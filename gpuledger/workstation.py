@@ -16,7 +16,6 @@ from gpuledger.hub import Hub
 from gpuledger.settings import Settings
 from gpuledger.wiring import clock_ms
 from store import tokens
-from store.database import database_file
 
 OWN_NODE: Final = "up"
 SEGMENT_S: Final = 10.0
@@ -31,11 +30,6 @@ def why_nothing_to_record() -> str | None:
         return str(error)
     close_driver()
     return None if found.gpus or found.silent else "the NVIDIA driver answers and lists no GPU"
-
-
-def holds_real_data(data: Path) -> bool:
-    """Whether a real store lies in the directory: then it is shown, driver or not."""
-    return database_file(data).exists()
 
 
 def serve_and_collect(settings: Settings, data: Path) -> None:

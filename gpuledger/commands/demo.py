@@ -8,7 +8,7 @@ from gpuledger.demo.settings import DemoSettings
 from gpuledger.errors import USAGE, Refused
 from gpuledger.options import configured
 from gpuledger.running import log_to_stderr, with_address
-from gpuledger.settings import Settings
+from gpuledger.settings import Settings, linked
 
 
 @click.command("demo")
@@ -56,6 +56,7 @@ def _fill(settings: Settings, data: Path, demo: DemoSettings) -> None:
     def tell(filled: Filled) -> None:
         click.echo(f"{filled.rows:,} rows in {filled.segments:,} segments", err=True)
 
+    site = linked(settings).site
     try:
         filled = fill(
             data / DIRECTORY,
@@ -63,8 +64,8 @@ def _fill(settings: Settings, data: Path, demo: DemoSettings) -> None:
             clock_ms(),
             settings.store,
             settings.analytics,
-            settings.site,
-            more=[weekly_job(settings.site)],
+            site,
+            more=[weekly_job(site)],
             on_day=tell,
         )
     except (StoreError, OtherCluster) as error:

@@ -2,10 +2,11 @@
 
 import click
 
-from gpuledger.answers import Source, open_answers
+from gpuledger.answers import open_answers
 from gpuledger.options import asking
 from gpuledger.printing import as_json, emit, visible
 from gpuledger.settings import Settings
+from gpuledger.source import Source
 
 
 @click.command("explain")

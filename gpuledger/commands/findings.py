@@ -4,10 +4,10 @@ from typing import Any
 
 import click
 
-from gpuledger.answers import Source
 from gpuledger.listing import Listing, show
 from gpuledger.options import asking, filtered, printed
 from gpuledger.settings import Settings
+from gpuledger.source import Source
 
 
 @click.command("findings")

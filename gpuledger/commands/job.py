@@ -6,11 +6,12 @@ from typing import Any
 
 import click
 
-from gpuledger.answers import Answers, Source, open_answers
+from gpuledger.answers import Answers, open_answers
 from gpuledger.errors import Refused
 from gpuledger.options import asking, caller
 from gpuledger.printing import as_json, emit, table, visible
 from gpuledger.settings import Settings
+from gpuledger.source import Source
 
 EVERY_S = 10.0
 

@@ -4,10 +4,11 @@ from typing import Any
 
 import click
 
-from gpuledger.answers import Source, open_answers
+from gpuledger.answers import open_answers
 from gpuledger.options import asking, filtered, printed
 from gpuledger.printing import as_json, emit, visible
 from gpuledger.settings import Settings
+from gpuledger.source import Source
 
 PATH = "/api/v1/recommendations"
 

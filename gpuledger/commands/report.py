@@ -4,11 +4,12 @@ from pathlib import Path
 
 import click
 
-from gpuledger.answers import Source, open_answers
+from gpuledger.answers import open_answers
 from gpuledger.errors import FAILED, Refused
 from gpuledger.options import asking, caller
 from gpuledger.printing import emit
 from gpuledger.settings import Settings
+from gpuledger.source import Source
 
 
 @click.command("report")

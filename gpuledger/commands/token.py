@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from store.database import Cursor
 
 
-NO_TOKEN = "There is no token yet; `gpuledger token add NAME` makes one."
+NONE_YET = "There is no token yet; `gpuledger token add NAME` makes one."
 
 
 @click.group("token")
@@ -45,7 +45,7 @@ def list_(settings: Settings, data: Path) -> None:
     with _store(settings, data) as cursor:
         listed = tokens.listed(cursor)
         if not listed:
-            click.echo(NO_TOKEN)
+            click.echo(NONE_YET)
         for token in listed:
             made = format_time(token.made_ms, settings.site.zone)
             gone = f", revoked {format_time(token.revoked_ms, settings.site.zone)}" if token.revoked_ms else ""
@@ -71,7 +71,7 @@ def _store(settings: Settings, data: Path, *, makes: bool = False) -> Iterator["
     from store.errors import StoreError
 
     if not makes and not database_file(data).exists():
-        raise Refused(f"{data} holds no store. {NO_TOKEN}")
+        raise Refused(f"{data} holds no store. {NONE_YET}")
     try:
         with Database.open(data, settings=settings.store) as database, database.cursor() as cursor:
             yield cursor

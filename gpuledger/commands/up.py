@@ -15,7 +15,8 @@ from gpuledger.settings import Settings
 @click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on (default: hub.port).")
 def command(settings: Settings, data: Path, host: str | None, port: int | None) -> None:
     """Record this machine's GPUs and show them. Without an NVIDIA driver: the synthetic cluster."""
-    from gpuledger.workstation import holds_real_data, serve_and_collect, why_nothing_to_record
+    from gpuledger.stores import holds_real_data
+    from gpuledger.workstation import serve_and_collect, why_nothing_to_record
 
     log_to_stderr()
     settings = with_address(settings, host, port)

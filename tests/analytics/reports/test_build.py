@@ -11,7 +11,7 @@ from analytics.site import SiteSettings
 from store.database import Cursor
 from tests.factories.ledger import DAY, HOUR, T0
 
-SITE = SiteSettings(name="Test site", contact="help@site.example")
+SITE = SiteSettings(url="http://127.0.0.1:8050", name="Test site", contact="help@site.example")
 MADE = T0 + 7 * DAY + 10 * HOUR
 
 

@@ -15,7 +15,9 @@ from store.database import Cursor
 from tests.factories.ledger import DAY, HOUR, T0
 
 GOLDEN = Path(__file__).parent / "golden"
-SITE = SiteSettings(name="Test <site> & co", contact="help@site.example", zone="Europe/Helsinki")
+SITE = SiteSettings(
+    url="http://127.0.0.1:8050", name="Test <site> & co", contact="help@site.example", zone="Europe/Helsinki"
+)
 MADE = T0 + 7 * DAY + 10 * HOUR
 
 
