@@ -43,16 +43,6 @@ def run(*arguments: object, env: Mapping[str, str] | None = None, timeout_s: flo
     )
 
 
-def refusal(*arguments: object, env: Mapping[str, str] | None = None) -> tuple[int, str]:
-    """Returns exit code and the one sentence of a command that refuses; fails where it says more than that."""
-    ended = run(*arguments, env=env)
-    assert ended.stdout == ""
-    assert "Traceback" not in ended.stderr
-    lines = ended.stderr.strip().splitlines()
-    assert len(lines) == 1, ended.stderr
-    return ended.returncode, lines[0].removeprefix("gpuledger: ")
-
-
 def _environment(more: Mapping[str, str] | None) -> dict[str, str]:
     """Returns the environment without a site's own configuration of the caller."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM_", "NOTIFY_"))}
