@@ -1,4 +1,4 @@
-"""A run's life in one line: at most 48 parts, each in the state that most of its GPUs had for most of the time."""
+"""A run's life in one line: at most 48 parts, each with what its GPUs did, as shares of their time."""
 
 from collections import defaultdict
 from typing import Final
@@ -13,10 +13,14 @@ PARTS: Final = 48
 
 
 class StripPart(msgspec.Struct, frozen=True, kw_only=True):
-    """One part of a strip: the state that most of the run's GPUs had for ``ms``. Equal neighbours are one part."""
+    """One part of a strip, ``ms`` long. Neighbours in one and the same state throughout are one part.
+
+    ``mix`` shares the part's ms out over states as the run's GPUs shared their time; ``state`` has the largest share.
+    """
 
     state: str
     ms: int
+    mix: dict[str, int]
 
 
 class _Life(msgspec.Struct, frozen=True):
@@ -28,26 +32,30 @@ class _Life(msgspec.Struct, frozen=True):
 class _Bucket(msgspec.Struct, frozen=True):
     run_key: int
     part: int
-    state: str
+    active: int
+    low: int
+    idle_held: int
+    idle: int
+    unknown: int
 
 
 _LIVES: Final = """
     SELECT run_key, start_ms, greatest(start_ms, coalesce(end_ms, $data_to)) AS end_ms FROM run
     WHERE list_contains($run_keys, run_key)"""
 
-# Of equal amounts the first counts: what is not known is said only where it is the largest.
 _BUCKETS: Final = """
     WITH life AS (SELECT unnest($keys) AS run_key, unnest($starts) AS start_ms, unnest($steps) AS step_ms),
     part AS (
         SELECT h.run_key, (h.{bucket} - l.start_ms + {bucket_ms} // 2) // l.step_ms AS part,
-            sum(h.active_ms) AS active, sum(h.low_ms) AS low, sum(h.idle_held_ms) AS idle_held, sum(h.idle_ms) AS idle,
-            sum(h.unknown_ms) AS unknown
+            {sums}
         FROM {table} h JOIN life l ON l.run_key = h.run_key
         WHERE h.{bucket} >= $from_ms AND h.{bucket} < $to_ms AND list_contains($keys, h.run_key) GROUP BY ALL)
-    SELECT run_key, CAST(greatest(0, part) AS BIGINT) AS part,
-        CASE greatest(active, low, idle_held, idle, unknown) WHEN active THEN 'active' WHEN low THEN 'low'
-            WHEN idle_held THEN 'idle_held' WHEN idle THEN 'idle' ELSE 'unknown' END AS state
-    FROM part ORDER BY run_key, part"""
+    SELECT * REPLACE (CAST(greatest(0, part) AS BIGINT) AS part) FROM part ORDER BY run_key, part"""
+
+_STATES: Final = tuple(state.value for state in (State.ACTIVE, State.LOW, State.IDLE_HELD, State.IDLE, State.UNKNOWN))
+"""From top to bottom; of equal amounts the first is the larger: unknown is said only where it is the largest."""
+
+_SUMS: Final = ", ".join(f"CAST(sum(h.{state}_ms) AS BIGINT) AS {state}" for state in _STATES)
 
 
 def strips(cur: Cursor, run_keys: list[int], data_to_ms: int) -> dict[int, list[StripPart]]:
@@ -68,7 +76,9 @@ def _step(life: _Life) -> int:
     return max(unit, -(-(life.end_ms - life.start_ms) // PARTS))
 
 
-def _buckets(cur: Cursor, lives: list[_Life], table: str, bucket: str, bucket_ms: int) -> dict[int, dict[int, str]]:
+def _buckets(
+    cur: Cursor, lives: list[_Life], table: str, bucket: str, bucket_ms: int
+) -> dict[int, dict[int, dict[str, int]]]:
     if not lives:
         return {}
     params = {
@@ -78,20 +88,32 @@ def _buckets(cur: Cursor, lives: list[_Life], table: str, bucket: str, bucket_ms
         "from_ms": min(life.start_ms for life in lives) - bucket_ms,
         "to_ms": max(life.end_ms for life in lives) + 1,
     }
-    found: dict[int, dict[int, str]] = defaultdict(dict)
-    for row in cur.rows(fill(_BUCKETS, table=table, bucket=bucket, bucket_ms=str(bucket_ms)), params, _Bucket):
-        found[row.run_key][row.part] = row.state
+    found: dict[int, dict[int, dict[str, int]]] = defaultdict(dict)
+    statement = fill(_BUCKETS, sums=_SUMS, table=table, bucket=bucket, bucket_ms=str(bucket_ms))
+    for row in cur.rows(statement, params, _Bucket):
+        found[row.run_key][row.part] = {state: getattr(row, state) for state in _STATES}
     return found
 
 
-def _strip(life: _Life, states: dict[int, str]) -> list[StripPart]:
+def _strip(life: _Life, buckets: dict[int, dict[str, int]]) -> list[StripPart]:
     """Parts from start to end; where no row tells, the state is unknown."""
     step = _step(life)
     parts: list[StripPart] = []
     for index, start in enumerate(range(life.start_ms, life.end_ms, step)):
-        state, ms = states.get(index, State.UNKNOWN.value), min(step, life.end_ms - start)
-        if parts and parts[-1].state == state:
-            parts[-1] = StripPart(state=state, ms=parts[-1].ms + ms)
+        part = _part(buckets.get(index, {}), min(step, life.end_ms - start))
+        if parts and parts[-1].mix.keys() == part.mix.keys() == {part.state}:
+            ms = parts[-1].ms + part.ms
+            parts[-1] = StripPart(state=part.state, ms=ms, mix={part.state: ms})
         else:
-            parts.append(StripPart(state=state, ms=ms))
+            parts.append(part)
     return parts
+
+
+def _part(sums: dict[str, int], ms: int) -> StripPart:
+    total = sum(sums.values())
+    if not total:
+        return StripPart(state=State.UNKNOWN.value, ms=ms, mix={State.UNKNOWN.value: ms})
+    shares = {state: ms * amount // total for state, amount in sums.items()}
+    largest = max(_STATES, key=lambda state: sums[state])
+    shares[largest] += ms - sum(shares.values())
+    return StripPart(state=largest, ms=ms, mix={state: share for state, share in shares.items() if share})

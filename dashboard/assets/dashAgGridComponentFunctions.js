@@ -16,7 +16,9 @@
     if (!strip) { return null; }
     return React.createElement("div", { className: "strip", role: "img", title: strip.said, "aria-label": strip.said },
       strip.parts.map(function (part, index) {
-        return React.createElement("i", { key: index, className: "state-" + part[0], style: { flexGrow: part[1] } });
+        return React.createElement("div", { key: index, style: { flexGrow: part[0] } }, part[1].map(function (state) {
+          return React.createElement("i", { key: state[0], className: "state-" + state[0], style: { flexGrow: state[1] } });
+        }));
       }));
   };
 

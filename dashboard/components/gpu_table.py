@@ -42,7 +42,7 @@ def card(run: JobDetail) -> Component:
 
 def _row(gpu: GpuUse) -> tuple[object, ...]:
     parts = [
-        StripPart(state=state, ms=ms)
+        StripPart(state=state, ms=ms, mix={state: ms})
         for state, ms in (
             ("active", gpu.active_ms),
             ("low", gpu.low_ms),

@@ -236,7 +236,10 @@ def _row(row: JobRow, zone: str) -> dict[str, Any]:
         "power": format_ratio(row.power_mean_ratio),
         "unknown_gpu_h": number_gpu_h(row.unknown_gpu_h),
         "coverage": format_ratio(row.coverage),
-        "strip": {"parts": [[part.state, part.ms] for part in row.strip], "said": strip_words(row.strip, total)},
+        "strip": {
+            "parts": [[part.ms, list(part.mix.items())] for part in row.strip],
+            "said": strip_words(row.strip, total),
+        },
         "findings": [
             {"title": mark.title, "href": f"{job_path(row.job_id, row.cluster)}#finding-{mark.id}"}
             for mark in row.findings

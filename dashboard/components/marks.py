@@ -69,10 +69,19 @@ def moment(value_ms: int | None, zone: str, why: str = "not known") -> Component
 
 
 def strip(parts: Sequence[StripPart], *, neutral: bool = False) -> html.Div:
-    """Returns the states of a run over its life as one thin bar, with the same said in words."""
+    """Returns what a run's GPUs did over its life as one thin bar, with the same said in words.
+
+    Width is time, height the share of the GPUs: areas are shares of GPU-time.
+    """
     total = sum(part.ms for part in parts)
     return html.Div(
-        [html.I(className=f"state-{part.state}", style={"flexGrow": part.ms}) for part in parts],
+        [
+            html.Div(
+                [html.I(className=f"state-{state}", style={"flexGrow": ms}) for state, ms in part.mix.items()],
+                style={"flexGrow": part.ms},
+            )
+            for part in parts
+        ],
         className="strip strip-neutral" if neutral else "strip",
         role="img",
         title=strip_words(parts, total),
@@ -81,13 +90,15 @@ def strip(parts: Sequence[StripPart], *, neutral: bool = False) -> html.Div:
 
 
 def strip_words(parts: Sequence[StripPart], total: int) -> str:
-    """Returns ``active 3 h, idle, empty 40 min of 3 h 40 min``."""
+    """Returns ``active 82 %, idle, empty 18 % of 3 h 40 min``: shares of GPU-time, the largest first."""
     if not total:
         return "no time recorded"
     sums: dict[str, int] = {}
     for part in parts:
-        sums[part.state] = sums.get(part.state, 0) + part.ms
-    said = ", ".join(f"{label(state)} {format_duration(ms)}" for state, ms in sorted(sums.items(), key=lambda x: -x[1]))
+        for state, ms in part.mix.items():
+            sums[state] = sums.get(state, 0) + ms
+    shares = sorted(sums.items(), key=lambda item: -item[1])
+    said = ", ".join(f"{label(state)} {format_ratio(ms / total)}" for state, ms in shares)
     return f"{said} of {format_duration(total)}"
 
 

@@ -157,10 +157,13 @@ def test_what_no_row_tells_is_unknown_in_the_strip(cur: Cursor, ledger: Ledger) 
     assert strip(cur) == [("active", HOUR), ("unknown", HOUR)]
 
 
-def test_most_gpus_decide_a_part(cur: Cursor, ledger: Ledger) -> None:
+def test_a_part_is_shared_out_as_the_gpus_shared_their_time(cur: Cursor, ledger: Ledger) -> None:
     node = ledger.node()
     run = ledger.run()
-    for state in ("idle", "idle", "active"):
+    for state in ("idle", "idle", "active", "idle"):
         ledger.hour(ledger.gpu(node), run, T0, **{state: 60})
     ledger.save(cur)
-    assert strip(cur) == [("idle", HOUR)]
+    parts = only(cur).strip
+    assert {part.state for part in parts} == {"idle"}
+    assert sum(part.ms for part in parts) == HOUR
+    assert all(part.mix == {"active": part.ms / 4, "idle": part.ms * 3 / 4} for part in parts)
