@@ -3,18 +3,19 @@
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import click
 
 Row = Mapping[str, Any]
 Column = tuple[str, Callable[[Row], str]]
 """Heading, and how a row fills the column."""
+MAX_CELL: Final = 48
 
 
 def table(rows: Sequence[Row], columns: Sequence[Column], right: frozenset[str] = frozenset()) -> str:
     """Returns rows as aligned text; columns named in ``right`` are right-aligned. Control characters cannot pass."""
-    cells = [[heading for heading, _ in columns]] + [[visible(show(row)) for _, show in columns] for row in rows]
+    cells = [[heading for heading, _ in columns]] + [[_cell(show(row)) for _, show in columns] for row in rows]
     widths = [max(len(line[index]) for line in cells) for index in range(len(columns))]
     lines = []
     for line in cells:
@@ -24,6 +25,12 @@ def table(rows: Sequence[Row], columns: Sequence[Column], right: frozenset[str] 
         ]
         lines.append("  ".join(parts).rstrip())
     return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    # One long job name must not push every other row off the screen; --json and --csv have it whole.
+    shown = visible(text)
+    return shown if len(shown) <= MAX_CELL else shown[: MAX_CELL - 1] + "…"
 
 
 def visible(text: str) -> str:

@@ -3,6 +3,7 @@
 import os
 import time
 from typing import Any
+from urllib.parse import quote
 
 import click
 
@@ -46,7 +47,7 @@ def _newest(answers: Answers) -> str:
 
 
 def _runs(answers: Answers, jobid: str, *, all_: bool) -> list[dict[str, Any]]:
-    path = f"/api/v1/jobs/{jobid}"
+    path = f"/api/v1/jobs/{quote(jobid.strip(), safe='')}"
     first = answers.json(path)
     others = first["runs"][1:] if all_ else []
     return [first, *(answers.json(path, {"run": run_key}) for run_key in others)]
