@@ -12,6 +12,7 @@ from analytics.queries import (
     hours,
     job,
     jobs,
+    names,
     nodes,
     people,
     recommendations,
@@ -69,8 +70,10 @@ class Asked(msgspec.Struct, frozen=True):
         return value
 
 
-def _listed(items: Any, following: int | None, **more: Any) -> dict[str, Any]:
-    return {"items": plain(items), "next": None if following is None else str(following), **more}
+def _listed(asked: Asked, items: Sequence[Any], following: int | None, **more: Any) -> dict[str, Any]:
+    """A list; an empty one also tells which names of its filter nobody here bears."""
+    unknown = [] if items else names.unknown(asked.cur, asked.viewer, asked.filter)
+    return {"items": plain(items), "next": None if following is None else str(following), "unknown": unknown, **more}
 
 
 def _cut(asked: Asked, rows: Sequence[Any]) -> tuple[Sequence[Any], int | None]:
@@ -104,7 +107,7 @@ def jobs_(asked: Asked) -> dict[str, Any]:
         limit=page.limit,
         offset=page.offset,
     )
-    return _listed(found.items, found.next, total=plain(found.total), window=shown_window(window))
+    return _listed(asked, found.items, found.next, total=plain(found.total), window=shown_window(window))
 
 
 def job_(asked: Asked, text: str) -> dict[str, Any]:
@@ -134,7 +137,7 @@ def findings_(asked: Asked) -> dict[str, Any]:
     )
     not_judged = findings.unjudged(asked.cur, asked.viewer, window, asked.filter)
     more = {"total": plain(found.total), "unjudged": plain(not_judged), "window": shown_window(window)}
-    return _listed(found.items, found.next, **more)
+    return _listed(asked, found.items, found.next, **more)
 
 
 def finding_(asked: Asked, finding_id: int) -> dict[str, Any]:
@@ -152,7 +155,7 @@ def recommendations_(asked: Asked) -> dict[str, Any]:
     found = recommendations.recommendations(
         asked.cur, asked.viewer, window, asked.filter, limit=page.limit, offset=page.offset
     )
-    return _listed(found.items, found.next, total=plain(found.total), window=shown_window(window))
+    return _listed(asked, found.items, found.next, total=plain(found.total), window=shown_window(window))
 
 
 def nodes_(asked: Asked) -> dict[str, Any]:
@@ -165,7 +168,7 @@ def nodes_(asked: Asked) -> dict[str, Any]:
         on_cluster_only = where == Filter(cluster=where.cluster)
         rows = [row for row in rows if (row.cluster == where.cluster if on_cluster_only else row.name in names)]
     items, following = _cut(asked, rows)
-    return _listed(items, following)
+    return _listed(asked, items, following)
 
 
 def node_(asked: Asked, name: str) -> dict[str, Any]:
@@ -185,7 +188,7 @@ def _people(asked: Asked, by: Literal["user", "account"]) -> dict[str, Any]:
     named = [{by: row.key, "gpu_h": row.held_gpu_h, **msgspec.to_builtins(row)} for row in items]
     for row in named:
         del row["key"]
-    return _listed(named, following, window=shown_window(window))
+    return _listed(asked, named, following, window=shown_window(window))
 
 
 def users_(asked: Asked) -> dict[str, Any]:
@@ -203,7 +206,7 @@ def reports_(asked: Asked) -> dict[str, Any]:
     where, page = asked.filter, asked.page
     scope = f"user:{where.user}" if where.user else f"account:{where.account}" if where.account else None
     found = reports.archive(asked.cur, asked.viewer, scope=scope, limit=page.limit, offset=page.offset)
-    return _listed(found.items, found.next, count=found.count)
+    return _listed(asked, found.items, found.next, count=found.count)
 
 
 def health_(asked: Asked) -> dict[str, Any]:

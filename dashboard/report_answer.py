@@ -6,10 +6,11 @@ from typing import Any, Final
 import msgspec
 from flask import Response, request
 
-from analytics.reports.build import NoSuchWeek, build
+from analytics.reports.build import NoSuchScope, NoSuchWeek, build
 from analytics.reports.model import BadScope, Report, Scope
 from analytics.reports.render import render_html, render_text
 from analytics.requests import BadRequest
+from dashboard.api_answers import NotFound
 from dashboard.headers import KEPT_REPORT_POLICY
 from dashboard.services import Services
 
@@ -17,7 +18,7 @@ NAMES: Final = ("scope", "week", "format")
 
 
 def answer(services: Services) -> Response:
-    """Returns the report that the query string asks for; raises BadRequest with one sentence."""
+    """Returns the report that the query string asks for; raises BadRequest or NotFound with one sentence."""
     for name in request.args:
         if name not in NAMES:
             raise BadRequest(f"The parameter {name[:40]!r} is not known; known are {', '.join(NAMES)}.")
@@ -31,6 +32,8 @@ def answer(services: Services) -> Response:
             report = build(cur, services.viewer(), scope, week, services.site, services.now_ms())
     except (BadScope, NoSuchWeek) as error:
         raise BadRequest(str(error)) from error
+    except NoSuchScope as error:
+        raise NotFound(str(error)) from error
     make, kind = _FORMS[form]
     response = Response(make(report), content_type=f"{kind}; charset=utf-8")
     response.headers["Content-Security-Policy"] = KEPT_REPORT_POLICY

@@ -20,6 +20,12 @@ Command = Callable[..., Any]
 T = TypeVar("T")
 
 
+class WholeNumber(click.IntRange):
+    """A number between bounds; click's own would say "is not a valid integer range" of a word."""
+
+    name = "whole number"
+
+
 def configured(function: Command) -> Command:
     """Adds --config and --data; the command gets ``settings`` and ``data``."""
 
@@ -110,6 +116,8 @@ def printed(function: Command) -> Command:
     @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
     @functools.wraps(function)
     def wrapped(*args: Any, as_json: bool, as_csv: bool, **kwargs: Any) -> Any:
+        if as_json and as_csv:
+            raise Refused("--json and --csv are two forms of one answer; leave one of them out.", exit_code=USAGE)
         return function(*args, form="json" if as_json else "csv" if as_csv else "text", **kwargs)
 
     return wrapped

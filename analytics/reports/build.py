@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from analytics.model import Viewer, Window
+from analytics.queries import names
 from analytics.queries.comparison import idle_share_pct
 from analytics.queries.site import Site, site
 from analytics.queries.summary import summary
@@ -23,6 +24,10 @@ class NoSuchWeek(ValueError):
     """A week that cannot be reported on; the message is one sentence with the next step."""
 
 
+class NoSuchScope(ValueError):
+    """Nobody bears the name of the scope; the message is one sentence with the names that are near."""
+
+
 def build(cur: Cursor, viewer: Viewer, scope: Scope, week: str | None, settings: SiteSettings, made_ms: int) -> Report:
     """Returns the report of a week.
 
@@ -36,11 +41,14 @@ def build(cur: Cursor, viewer: Viewer, scope: Scope, week: str | None, settings:
 
     Raises:
         NoSuchWeek: the label is none, or the store holds nothing of that week.
+        NoSuchScope: no run that the viewer may see is of that user or account.
     """
     store = site(cur)
     window = _window(store, week, settings.zone)
     data_to_ms = store.data_to_ms or window.start_ms
     where = scope.filter()
+    if strangers := names.unknown(cur, viewer, where):
+        raise NoSuchScope(strangers[0])
     found = summary(cur, viewer, window, where)
     context = Context(
         cur=cur,

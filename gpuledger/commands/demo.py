@@ -6,7 +6,7 @@ import click
 
 from gpuledger.demo.settings import DemoSettings
 from gpuledger.errors import USAGE, Refused
-from gpuledger.options import configured
+from gpuledger.options import WholeNumber, configured
 from gpuledger.running import log_to_stderr, with_address
 from gpuledger.settings import Settings, linked
 
@@ -18,7 +18,7 @@ from gpuledger.settings import Settings, linked
 @click.option("--days", default=14, show_default=True, help="Days of history.")
 @click.option("--interval", default=30, show_default=True, help="Seconds between two rows of a GPU.")
 @click.option("--seed", default=1, show_default=True, help="The same seed and day give the same cluster.")
-@click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on (default: hub.port).")
+@click.option("--port", type=WholeNumber(0, 65535), help="Port to listen on (default: hub.port).")
 @click.option("--no-serve", is_flag=True, help="Fill the directory and exit.")
 def command(  # noqa: PLR0913, PLR0917 - one argument an option
     settings: Settings,

@@ -3,14 +3,14 @@
 import click
 
 from gpuledger.answers import open_answers
-from gpuledger.options import asking
+from gpuledger.options import WholeNumber, asking
 from gpuledger.printing import as_json, emit, visible
 from gpuledger.settings import Settings
 from gpuledger.source import Source
 
 
 @click.command("explain")
-@click.argument("finding", type=click.IntRange(1))
+@click.argument("finding", type=WholeNumber(1))
 @asking
 @click.option("--json", "json_", is_flag=True, help="Print JSON.")
 def command(settings: Settings, source: Source, finding: int, json_: bool) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from gpuledger.answers import open_answers
+from gpuledger.listing import listed
 from gpuledger.options import asking, filtered, printed
 from gpuledger.printing import as_json, emit, visible
 from gpuledger.settings import Settings
@@ -22,10 +23,10 @@ def command(settings: Settings, source: Source, parameters: dict[str, Any], form
     """Say what to ask for next time, with the lines to copy (families that ran in the last 14 days)."""
     asked = parameters | {"limit": limit}
     with open_answers(settings, source) as answers:
+        found = listed(answers, PATH, asked)
         if form == "csv":
             emit(answers.raw(PATH, asked | {"format": "csv"}).decode())
             return
-        found = answers.json(PATH, asked)
     if form == "json":
         emit(as_json(found))
     elif not found["items"]:

@@ -5,11 +5,13 @@ from pathlib import Path
 import click
 
 from gpuledger.answers import open_answers
-from gpuledger.errors import FAILED, Refused
+from gpuledger.errors import FAILED, USAGE, Refused
 from gpuledger.options import asking, caller
 from gpuledger.printing import emit
 from gpuledger.settings import Settings
 from gpuledger.source import Source
+
+FORMS = {"": "text", ".txt": "text", ".html": "html", ".htm": "html", ".json": "json"}
 
 
 @click.command("report")
@@ -25,7 +27,7 @@ def command(
 ) -> None:
     """Make the weekly efficiency report."""
     whose = f"user:{caller()}" if scope == "user:me" else scope
-    chosen = form or ("html" if output is not None and output.suffix in {".html", ".htm"} else "text")
+    chosen = form or _form(output)
     with open_answers(settings, source) as answers:
         report = answers.raw("/api/v1/report", {"scope": whose, "week": week, "format": chosen})
     if output is None:
@@ -36,3 +38,14 @@ def command(
     except OSError as error:
         raise Refused(f"{output} cannot be written ({error.strerror}); name another file.", exit_code=FAILED) from error
     click.echo(f"{output} written.")
+
+
+def _form(output: Path | None) -> str:
+    """Returns the form that a file's name asks for; raises Refused where reports have no such form."""
+    suffix = output.suffix.lower() if output else ""
+    if suffix not in FORMS:
+        raise Refused(
+            f"A report is no {suffix} file; name one that ends in .html, .txt or .json, or choose with --format.",
+            exit_code=USAGE,
+        )
+    return FORMS[suffix]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from gpuledger.options import configured
+from gpuledger.options import WholeNumber, configured
 from gpuledger.running import log_to_stderr, with_address
 from gpuledger.settings import Settings
 
@@ -12,7 +12,7 @@ from gpuledger.settings import Settings
 @click.command("serve")
 @configured
 @click.option("--host", help="Address to listen on (default: hub.host).")
-@click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on (default: hub.port).")
+@click.option("--port", type=WholeNumber(0, 65535), help="Port to listen on (default: hub.port).")
 def command(settings: Settings, data: Path, host: str | None, port: int | None) -> None:
     """Run the hub: receive, store, analyse and show."""
     from collector.systemd import notify
