@@ -21,6 +21,7 @@ class GpuEvidence(msgspec.Struct, frozen=True, kw_only=True):
     low_ms: int = 0
     idle_held_ms: int = 0
     idle_ms: int = 0
+    parked_ms: int = 0  # of idle_held_ms, with half of the memory or more held
     busy_ms: int = 0
     used: bool = False  # more than an isolated blip
     gaps_closed: bool | None = None

@@ -30,7 +30,7 @@ FROM footprint_run f JOIN run USING (run_key) WHERE run_key IN (SELECT unnest($r
 
 _GPUS: Final = """
 SELECT run_key, gpu_key, slices::DOUBLE / slices_of AS share, held_ms, covered_ms, active_ms, low_ms, idle_held_ms,
-       idle_ms, busy_ms, first_active_ms IS NOT NULL AS used, gaps_closed, longest_gap_ms, util_mean_pct,
+       idle_ms, parked_ms, busy_ms, first_active_ms IS NOT NULL AS used, gaps_closed, longest_gap_ms, util_mean_pct,
        coalesce(throttled_ms, 0) AS throttled_ms
 FROM footprint_gpu JOIN gpu USING (gpu_key) WHERE run_key IN (SELECT unnest($run_keys)) ORDER BY run_key, gpu_key"""
 

@@ -171,6 +171,8 @@ FRESH_MS: Final = 5 * MINUTE_MS
 _FOOTPRINT_AGE_MS: Final = 6 * HOUR_MS  # running runs get a footprint every hour; older ones are not built upon
 
 
+_PAST_FIX: Final = "Nothing to do: this is over."  # lines such as scancel would harm a job that works again
+
 _STILL_TRUE: Final = Condition("f.closed_ms IS NULL", {})  # judged again and no longer so: kept, told by explain alone
 
 
@@ -285,6 +287,7 @@ def idle_now(cur: Cursor, viewer: Viewer, where: Filter, limit: int = 10) -> lis
 def _finding(*values: Any) -> FindingRow:
     row = dict(zip(_COLUMNS, values, strict=True))
     gpu_ms = row.pop("gpu_ms")
+    row["fix"] = row["fix"] if row["open"] else _PAST_FIX
     numbers, thresholds = (msgspec.json.decode(row.pop(name)) for name in ("numbers", "thresholds"))
     return FindingRow(**row, gpu_h=gpu_ms / HOUR_MS, numbers=numbers, thresholds=thresholds)
 

@@ -19,8 +19,13 @@ class IdleTail(Params, frozen=True, kw_only=True):
 
 
 @rule(title="Kept its GPUs after the work ended", order=70, params=IdleTail)
-def idle_tail(run: RunEvidence, params: IdleTail, _context: Context) -> Outcome:
-    """After activity, every GPU idle until the end for idle_s, or for short_idle_s and short_idle_ratio of the run."""
+def idle_tail(run: RunEvidence, params: IdleTail, context: Context) -> Outcome:
+    """After activity, every GPU idle until the end for idle_s, or for short_idle_s and short_idle_ratio of the run.
+
+    Not on a run of memory_parked: its last request ended no work.
+    """
+    if "memory_parked" in context.found:
+        return None
     if run.trailing_idle_ms is None or not run.gpus_active or run.length_ms < params.min_held_s * 1000:
         return None
     idle_ms, share = run.trailing_idle_ms, run.trailing_idle_ms / run.length_ms

@@ -64,7 +64,9 @@ def test_those_that_are_over_and_those_of_another_time(four: Cursor) -> None:
     assert ids(four, Filter()) == [3, 1, 4]
     assert ids(four, Filter(), with_past=True) == [2, 3, 1, 4]
     assert ids(four, Filter(finding="idle_tail")) == []
-    assert explain(four, ADMIN, 2) is not None
+    past = explain(four, ADMIN, 2)
+    assert past is not None
+    assert past.fix == "Nothing to do: this is over."
     assert ids(four, Filter(), window=Window(start_ms=T0 + DAY, end_ms=T0 + 2 * DAY)) == []
 
 

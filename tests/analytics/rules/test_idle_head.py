@@ -42,3 +42,10 @@ def test_names_the_stretch_it_explains() -> None:
 
 def test_unknown_is_not_idle() -> None:
     assert judged(run(gpu(busy=10), leading_idle_ms=None)) is None
+
+
+def test_memory_that_is_held_meanwhile_may_wait_to_be_asked() -> None:
+    one = gpu(length=100, busy=80, idle_ms=5 * MINUTE, idle_held_ms=15 * MINUTE)
+    found = judged(run(one, length=100, leading_idle_ms=20 * MINUTE))
+    assert isinstance(found, Seen)
+    assert found.advice.startswith("Memory was held meanwhile. If it waited to be asked, start it when it is")

@@ -33,7 +33,7 @@ def test_low_outside_the_explained_time_is_still_found() -> None:
     found = judged(evidence, explained=200)
     assert isinstance(found, Seen)
     assert found.numbers["mean_pct"] == pytest.approx(24.0)
-    assert "outside the idle time named above" in found.sentence
+    assert found.sentence.endswith("apart from the idle time that other findings explain.")
 
 
 @pytest.mark.parametrize(("explained", "is_found"), [(0, True), (240, True), (240.2, False)])
@@ -53,3 +53,19 @@ def test_comes_after_every_cause() -> None:
 
 def test_unknown_is_not_low() -> None:
     assert judged(run(gpu(covered_ms=0, util_mean_pct=None), coverage=0.0)) is None
+
+
+def test_what_was_hardly_asked_gets_no_advice_on_data_loading() -> None:
+    """Two per cent of a day in short pieces of work."""
+    found = judged(run(gpu(length=1440, busy=30), length=1440))
+    assert isinstance(found, Seen)
+    assert found.sentence == "The GPU was idle for 23 h 30 min of 1 d: it was held and little was done."
+    assert "DataLoader" not in "".join(found.lines)
+    slow = judged(run(gpu(busy=60, util_mean_pct=10.0)))
+    assert isinstance(slow, Seen)
+    assert "DataLoader" in "".join(slow.lines)
+
+
+def test_says_nothing_beside_a_model_that_waits_for_requests() -> None:
+    evidence = run(gpu(length=1440, util_mean_pct=2.0), length=1440)
+    assert low_utilization(evidence, LowUtilization(), context(found=frozenset({"memory_parked"}))) is None

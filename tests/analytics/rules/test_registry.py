@@ -1,5 +1,6 @@
 """What holds for every rule."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,16 @@ def test_idle_time_is_given_away_in_the_documented_order() -> None:
         "gpu_never_used",
         "gpus_unused",
         "idle_now",
+        "memory_parked",
         "idle_head",
         "idle_tail",
         "low_utilization",
     ]
+
+
+def test_the_definitions_mark_what_is_planned_and_nothing_else() -> None:
+    text = Path("docs/definitions.md").read_text(encoding="utf-8")
+    table = text.split("| id | title people see |")[1].split("\n\n")[0]
+    cells = [line.split("|")[1] for line in table.splitlines()[2:]]
+    written = {rule for cell in cells for rule in re.findall("`([a-z_]+)`", cell) if "planned" not in cell}
+    assert written == {rule.id for rule in RULES}
