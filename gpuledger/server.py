@@ -76,10 +76,10 @@ def listen_unix(path: Path) -> socket.socket:
     """
     if answers_at(path):
         raise Refused(f"A hub answers at {path} already; stop it first, or name another directory with --data.")
-    path.unlink(missing_ok=True)
     door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     previous = os.umask(0o177)
     try:
+        path.unlink(missing_ok=True)
         # A socket address holds 107 bytes: bind relative to the directory where the whole path is longer.
         door.bind(str(path))
     except OSError as error:

@@ -136,11 +136,13 @@ def _sentence(error: duckdb.Error, directory: Path) -> StoreError:
         return StoreError(
             f"The database ran out of memory ({first}); raise store.memory_limit_mib or narrow the query."
         )
-    kind = (
-        Unstorable
-        if isinstance(error, duckdb.DataError | duckdb.IntegrityError | duckdb.InvalidInputException)
-        else StoreError
-    )
+    if isinstance(error, duckdb.IOException):
+        return StoreError(
+            f"The database in {directory} cannot be read or written ({first}); check the disk, and restore the file "
+            "from a backup where it is damaged."
+        )
+    of_a_value = isinstance(error, duckdb.DataError | duckdb.IntegrityError | duckdb.InvalidInputException)
+    kind = Unstorable if of_a_value else StoreError
     return kind(f"The database in {directory} refused a statement ({first}); this is a fault to report.")
 
 

@@ -12,6 +12,7 @@ from store.database import Cursor, Database
 from store.errors import StoreError, Unstorable
 from store.parsed import Parsed, parse
 from store.places import keep_gpus, keep_nodes
+from store.possible import CLOCK_UNSET_MS, MAX_AHEAD_MS
 from store.runbook import Entry, RunBook, final
 from store.segment import Holding
 
@@ -45,8 +46,10 @@ def ingest(database: Database, batch: Sequence[tuple[str, bytes]], received_ms: 
     already are passed over, so a batch may be given again after any failure.
 
     Raises:
-        StoreError: nothing of the batch was stored.
+        StoreError: nothing of the batch was stored; also where the clock here is so far back that segments of right
+            clocks would be refused as written in the future.
     """
+    _refuse_own_clock(database, received_ms)
     try:
         parsed, refused = parse(batch, received_ms, synthetic=database.synthetic)
         return _store_batch(database, parsed, refused, received_ms)
@@ -62,6 +65,17 @@ def ingest(database: Database, batch: Sequence[tuple[str, bytes]], received_ms: 
         log.warning("segment=%s set aside", name, exc_info=error)
         reason = f"segment refused: a value in it cannot be stored ({str(error).partition(chr(10))[0]})"
         return _store_batch(database, [], [quarantine.Refusal(name, data, reason)], received_ms)
+
+
+def _refuse_own_clock(database: Database, received_ms: int) -> None:
+    """A machine that starts before its clock is set would otherwise put aside whatever comes in."""
+    with database.cursor() as cursor:
+        behind_ms = max(dirty.as_of_ms(cursor), CLOCK_UNSET_MS) - received_ms
+    if behind_ms > MAX_AHEAD_MS:
+        raise StoreError(
+            f"The clock of this machine is {behind_ms // 60_000} minutes behind the newest data; set it by NTP, "
+            "segments wait meanwhile."
+        )
 
 
 def _store_batch(

@@ -15,7 +15,9 @@ from store import schema
 from store.catalog import METRICS
 from store.database import Cursor, Database, database_file
 from store.errors import QueryTimeout, SchemaTooNew, StoreBusy, StoreError
+from store.ingest import ingest
 from store.settings import StateSettings, StoreSettings
+from tests.store.building import HOUR, NOW, T0, packed, segment, steady
 
 OWNER = """
 import sys, time
@@ -167,6 +169,19 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
         Database.open(tmp_path)
     database_file(tmp_path).unlink()
     Database.open(tmp_path).close()  # the lock was let go
+
+
+def test_a_damaged_database_is_one_sentence(tmp_path: Path) -> None:
+    with Database.open(tmp_path) as database, database.cursor() as cursor:
+        ingest(database, packed(segment(steady(T0, T0 + HOUR, util_pct=1))), NOW)
+        cursor.execute("CHECKPOINT")
+    whole = database_file(tmp_path).read_bytes()
+    database_file(tmp_path).write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(StoreError, match="from a backup"), Database.open(tmp_path) as database:
+        database.cursor().execute("SELECT sum(util_pct) FROM hot")
+    database_file(tmp_path).write_bytes(whole)
+    with Database.open(tmp_path) as database:
+        assert database.cursor().scalar("SELECT count(*) FROM hot") == 360
 
 
 @pytest.mark.parametrize("synthetic", [True, False])

@@ -163,6 +163,17 @@ def test_all_or_nothing(database: Database) -> None:
     assert ingest(database, batch, NOW).rows == 6
 
 
+@pytest.mark.parametrize("hub_ms", [T0 - HOUR, 0])
+def test_a_hub_whose_clock_is_not_set_waits_and_puts_nothing_aside(database: Database, hub_ms: int) -> None:
+    store(database, segment(ROWS, holdings=[hold()]), now_ms=T0 + MINUTE)
+    later = packed(segment(steady(T0 + MINUTE, T0 + 2 * MINUTE), seq=1))
+    with pytest.raises(StoreError, match=r"The clock of this machine is \d+ minutes behind"):
+        ingest(database, later, hub_ms)
+    assert tuples(database, "SELECT count(*) FROM quarantine") == [(0,)]
+    # A few minutes are the nodes' own inaccuracy.
+    assert ingest(database, later, T0 - 8 * MINUTE).segments == 1
+
+
 def test_nodes_and_gpus_keep_first_last_and_newest(database: Database) -> None:
     newest = segment(
         node="n1",
