@@ -8,9 +8,11 @@ import contextlib
 import os
 import signal
 from pathlib import Path
+from typing import Final
 
+from analytics.queries.health import RECEIVE
 from analytics.reports.archive import weekly_job
-from analytics.schedule import Schedule
+from analytics.schedule import Job, Schedule
 from dashboard.app import create_app
 from gpuledger.errors import Refused
 from gpuledger.ingester import Ingester
@@ -18,11 +20,14 @@ from gpuledger.server import Callback, compose, listen_tcp, listen_unix, serve
 from gpuledger.settings import Settings, linked
 from gpuledger.wiring import clock_ms, services
 from store.database import Database
-from store.errors import StoreError
+from store.errors import DeliveriesRefused, StoreError
 from store.inbox import Inbox
 from store.lock import DirectoryLock
 from store.receive import Receiver
 from store.tokens import Tokens
+from store.turned_away import TurnedAway
+
+RECEIVE_S: Final = 60.0
 
 
 class Hub:
@@ -53,14 +58,22 @@ class Hub:
         self.settings = settings = linked(settings, self.port)
         store = settings.store
         self.tokens = Tokens(self.database)
-        self._receiver = Receiver(self.inbox, self.tokens, synthetic=synthetic, max_bytes=store.max_segment_mib << 20)
+        self._turned_away = TurnedAway()
+        self._receiver = Receiver(
+            self.inbox,
+            self.tokens,
+            synthetic=synthetic,
+            turned_away=self._turned_away,
+            now_ms=clock_ms,
+            max_bytes=store.max_segment_mib << 20,
+        )
         self._schedule = Schedule(
             self.database,
             settings.analytics,
             settings.site,
             clock_ms,
             states=store.states,
-            more=[weekly_job(settings.site)],
+            more=[weekly_job(settings.site), Job(name=RECEIVE, every_s=RECEIVE_S, work=self._tell_refused)],
         )
         self._ingester = Ingester(self.database, self.inbox, store.states, self._schedule.runner, self.give_up)
 
@@ -105,6 +118,12 @@ class Hub:
     @property
     def _socket_path(self) -> Path:
         return self.home / "hub.sock"
+
+    def _tell_refused(self, _db: Database, now_ms: int) -> int:
+        """Fails while deliveries are refused, so that the log and the Health page have it once a minute."""
+        if sentence := self._turned_away.sentence(now_ms):
+            raise DeliveriesRefused(sentence)
+        return 0
 
     def give_up(self, error: Exception) -> None:
         """Stops the hub as SIGTERM does, from any thread; ``run`` then raises Refused with the error's sentence."""

@@ -72,3 +72,7 @@ class BacklogFull(StoreError):
             f"{waiting_bytes >> 20} MiB of segments wait to be stored and the limit is {limit_bytes >> 20} MiB; "
             "nodes will deliver again, see the hub's Health page for what holds it up."
         )
+
+
+class DeliveriesRefused(StoreError):
+    """Nodes deliver what cannot be taken; the message says which and why."""

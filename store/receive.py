@@ -10,6 +10,7 @@ from store.errors import StoreError
 from store.inbox import Inbox
 from store.segment import SegmentError, read_head
 from store.tokens import Tokens
+from store.turned_away import TurnedAway
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -31,6 +32,10 @@ class _Answer(Exception):
         self.status = status
 
 
+class _Tried(_Answer):
+    """An empty body with a good token, by which `gpuledger doctor` tries the token: nothing was refused."""
+
+
 class _Gone(Exception):
     """The client went away before its segment was whole."""
 
@@ -39,7 +44,7 @@ class Receiver:
     """ASGI app for ``POST /api/v1/segments``: one segment a request, ``{"ack": name}`` once it is on disk.
 
     401 no good token, 400 not a whole segment, 408 too slow, 409 synthetic data for a real store or the other way
-    round, 413 too large, 503 with Retry-After when there is no room.
+    round, 413 too large, 503 with Retry-After when there is no room. What is refused is counted in ``turned_away``.
     """
 
     def __init__(
@@ -48,17 +53,23 @@ class Receiver:
         tokens: Tokens,
         *,
         synthetic: bool,
+        turned_away: TurnedAway,
+        now_ms: Callable[[], int],
         max_bytes: int = 32 << 20,
     ) -> None:
         self._inbox = inbox
         self._tokens = tokens
         self._synthetic = synthetic
+        self._turned_away = turned_away
+        self._now_ms = now_ms
         self._max_bytes = max_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             name = await self._take(scope, receive)
         except _Answer as answer:
+            if not isinstance(answer, _Tried):
+                self._turned_away.count(answer.status, _address(scope), self._now_ms())
             await _respond(send, answer.status, {"error": str(answer)})
         except _Gone:
             return
@@ -82,7 +93,7 @@ class Receiver:
         try:
             head, _ = read_head(data)
         except SegmentError as error:
-            raise _Answer(400, f"{error}.") from error
+            raise (_Answer if data else _Tried)(400, f"{error}.") from error
         if head.synthetic != self._synthetic:
             kind, other = ("synthetic", "real") if head.synthetic else ("real", "synthetic")
             raise _Answer(409, f"This hub holds {other} data and takes no {kind} segments; deliver to another hub.")
@@ -110,6 +121,11 @@ class Receiver:
 
     def _too_large(self) -> _Answer:
         return _Answer(413, f"A segment may have {self._max_bytes >> 20} MiB; let the collector close them more often.")
+
+
+def _address(scope: Scope) -> str:
+    client = scope.get("client")
+    return str(client[0]) if client else "this machine"
 
 
 async def _respond(send: Send, status: int, content: dict[str, str]) -> None:

@@ -12,6 +12,7 @@ from analytics.queries.arrivals import Arrivals, arrivals
 from analytics.queries.hours import hours
 from analytics.queries.logs import LogRow
 from analytics.queries.nodes import NodeRow, nodes
+from analytics.queries.pending import pending
 from analytics.queries.site import site
 from analytics.wording import format_duration, format_time, plural
 from store.catalog import BY_NAME, NULL_REASONS
@@ -19,6 +20,8 @@ from store.database import FILE_NAME, Cursor
 
 __all__ = ["Health", "LogRow", "SlurmHours", "Unmeasurable", "expected_nodes", "health"]
 
+RECEIVE: Final = "receive"
+"""The hub's job that looks at what it refused: the fault is not the job's."""
 MAX_SKEW_MS: Final = 30_000
 MAX_ACCOUNTING_LAG_MS: Final = 30 * MINUTE_MS
 _DAY_MS: Final = 24 * HOUR_MS
@@ -45,6 +48,7 @@ class SlurmHours(msgspec.Struct, frozen=True, kw_only=True):
 class Health(msgspec.Struct, frozen=True, kw_only=True):
     """``ok`` is true where nothing below needs anybody; ``problems`` says in sentences what does.
 
+    ``pending`` says what is still being summed, where that is much: until then figures are not whole.
     ``store_bytes`` is the database file with its write-ahead log. Nodes are those with GPUs; expected are also nodes on
     which accounting saw GPU jobs in the last 7 days.
     """
@@ -66,6 +70,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     accounting_lag_ms: int | None
     pending_hours: int
     pending_runs: int
+    pending: str | None
     jobs: list[LogRow]
     probes: list[LogRow]
     unmeasurable: list[Unmeasurable]
@@ -143,6 +148,7 @@ def health(cur: Cursor, viewer: Viewer, now_ms: int) -> Health:
         accounting_lag_ms=lag_ms,
         pending_hours=pending_hours,
         pending_runs=pending_runs,
+        pending=pending(cur).sentence,
         jobs=job_rows,
         probes=probe_rows,
         unmeasurable=_unmeasurable(cur, seen_ms),
@@ -220,7 +226,11 @@ def _of_arrivals(came: Arrivals) -> list[str]:
 
 def _of_logs(jobs: list[LogRow], probes: list[LogRow]) -> list[str]:
     found = [
-        f"The hub's job {row.what} failed at {format_time(row.at_ms)} UTC: {row.error}" for row in jobs if not row.ok
+        row.error
+        if row.what == RECEIVE
+        else f"The hub's job {row.what} failed at {format_time(row.at_ms)} UTC: {row.error}"
+        for row in jobs
+        if not row.ok
     ]
     failed = [row for row in probes if not row.ok]
     found += [f"Probe {row.what} failed on {row.where}: {row.error}" for row in failed[:5]]

@@ -19,6 +19,7 @@ from store.ingest import ingest
 from store.receive import PATH, Receiver
 from store.segment import encode
 from store.tokens import Tokens
+from store.turned_away import TurnedAway
 from tests.store.building import MINUTE, NOW, T0, hold, segment, steady
 
 GOOD = encode(segment(steady(T0, T0 + MINUTE, 0, 0, util_pct=5), holdings=[hold()]))
@@ -40,7 +41,15 @@ class Door:
             self.token = tokens.create(cursor, "n1", NOW)
         self.tokens = Tokens(database)
         self.inbox = Inbox(directory, **limits)
-        app = Receiver(self.inbox, self.tokens, synthetic=False, max_bytes=1 << 20)
+        self.turned_away = TurnedAway()
+        app = Receiver(
+            self.inbox,
+            self.tokens,
+            synthetic=False,
+            turned_away=self.turned_away,
+            now_ms=lambda: NOW,
+            max_bytes=1 << 20,
+        )
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port = self._socket.getsockname()[1]
         self._server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", http="httptools"))
@@ -138,6 +147,24 @@ def test_synthetic_data_does_not_enter_a_real_store(door: Door) -> None:
     answer = door.post(encode(segment(synthetic=True)))
     assert answer.status == 409
     assert "takes no synthetic segments" in answer.body["error"]
+
+
+def test_what_is_refused_is_counted_for_the_hubs_own_page(door: Door) -> None:
+    """A node with a wrong token knows it, and nobody looks there."""
+    assert door.post(GOOD).status == 200
+    assert door.post(b"").status == 400  # the doctor tries the token
+    assert door.post(GOOD, method="GET").status == 405
+    assert door.turned_away.sentence(NOW) == ""
+    for _ in range(2):
+        door.post(GOOD, token="wrong")
+    door.post(GOOD[:99])
+    door.post(encode(segment(synthetic=True)))
+    door.post(bytes((1 << 20) + 1))
+    assert door.turned_away.sentence(NOW) == (
+        "Deliveries were refused in the last 10 min: 1 not a whole segment (400) from 127.0.0.1; 2 without a good "
+        "token (401) from 127.0.0.1; 1 synthetic where real data is, or the reverse (409) from 127.0.0.1; 1 too large "
+        "(413) from 127.0.0.1; run `gpuledger doctor` there."
+    )
 
 
 def test_too_large_is_refused_before_and_while_it_is_read(door: Door) -> None:
