@@ -11,7 +11,7 @@ import ssl
 import threading
 from pathlib import Path
 from typing import Final, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from collector.settings import CollectorSettings
 from collector.spool import Spool
@@ -43,6 +43,16 @@ class _Outcome(NamedTuple):
     wait_s: float | None = None  # how long to leave the hub alone; None: by back-off
 
 
+def _parts(hub: str) -> SplitResult:
+    try:
+        address = urlsplit(hub)
+        if address.scheme in {"http", "https"} and address.hostname and address.port != 0:
+            return address
+    except ValueError:  # a port or an address in brackets that is none
+        pass
+    raise BadAddress(f"collector.hub {hub!r} is no address: write one such as https://hub.example.org:8050.")
+
+
 class Delivery:
     """A thread that empties the spool. Problems are logged once, when they begin and when they are over."""
 
@@ -50,12 +60,7 @@ class Delivery:
         """Raises BadAddress."""
         self._spool = spool
         self._settings = settings
-        address = urlsplit(settings.hub)
-        if address.scheme not in {"http", "https"} or not address.hostname:
-            raise BadAddress(
-                f"collector.hub {settings.hub!r} is no address: write one such as https://hub.example.org:8050."
-            )
-        self._address = address
+        self._address = _parts(settings.hub)
         self._connection: http.client.HTTPConnection | None = None
         self._wake = threading.Event()
         self._stop = threading.Event()

@@ -1,36 +1,19 @@
 """What works on this machine and what to do about the rest: one check a function, each with its fix."""
 
-import http.client
+import contextlib
 import shutil
-import socket
-import ssl
 import time
 from collections.abc import Callable, Iterator
-from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Final, Literal
-from urllib.parse import urlsplit
-
-import msgspec
+from typing import Final
 
 from collector import runner
 from collector.once import Once
 from collector.settings import CollectorSettings
+from gpuledger.doctor_hub import Check, hub_checks
 
-State = Literal["good", "note", "bad"]
-HUB_TIMEOUT_S: Final = 3.0
-MAX_SKEW_S: Final = 2.0
 MIN_FREE_BYTES: Final = 1 << 30
 SLURM_COMMANDS: Final = ("sacct", "squeue", "scontrol")
-
-
-class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of the doctor. ``fix`` is the next step where ``state`` is bad, else empty."""
-
-    name: str
-    state: State
-    found: str
-    fix: str = ""
 
 
 def examine(collector: CollectorSettings, cluster: str, data: Path) -> list[Check]:
@@ -41,8 +24,8 @@ def examine(collector: CollectorSettings, cluster: str, data: Path) -> list[Chec
         ("readings", lambda: _readings(once)),
         ("slurm", lambda: _slurm(once)),
         ("spool", lambda: _directory("spool", Path(collector.spool_dir), "collector.spool_dir")),
-        ("data", lambda: _directory("data", data, "hub.data, or --data DIR")),
-        ("hub", lambda: _hub(collector)),
+        ("data", lambda: _directory("data", data, "hub.data, or --data DIR") if _is_for_hubs() else iter(())),
+        ("hub", lambda: hub_checks(collector, data)),
     )
     checks: list[Check] = []
     for name, part in parts:
@@ -86,8 +69,22 @@ def _slurm(once: Once) -> Iterator[Check]:
         yield Check(name="slurm", state="good" if path else "note", found=found, fix=fix)
 
 
+def _is_for_hubs() -> bool:
+    """Whether the hub's packages are installed; without them nothing here looks at a data directory."""
+    try:
+        import store.database  # noqa: F401 - whether it can be is the question
+    except ModuleNotFoundError:
+        return False
+    return True
+
+
 def _directory(name: str, path: Path, key: str) -> Iterator[Check]:
     there = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
+    if there != path and there.is_dir():
+        # Whether it can be made says nothing of the user that the service runs as.
+        fix = f"make it and give it to the user of the service, or change {key}"
+        yield Check(name=name, state="note", found=f"{path} does not exist yet", fix=fix)
+        return
     probe = there / f".gpuledger-{time.time_ns()}"
     try:
         probe.touch()
@@ -102,30 +99,3 @@ def _directory(name: str, path: Path, key: str) -> Iterator[Check]:
         )
     else:
         yield Check(name=name, state="good", found=f"{path} can be written, {free >> 30} GiB free")
-
-
-def _hub(settings: CollectorSettings) -> Iterator[Check]:
-    address = urlsplit(settings.hub)
-    host = address.hostname or ""
-    connection: http.client.HTTPConnection
-    if address.scheme == "https":
-        context = ssl.create_default_context(cafile=settings.ca_file or None)
-        connection = http.client.HTTPSConnection(host, address.port, timeout=HUB_TIMEOUT_S, context=context)
-    else:
-        connection = http.client.HTTPConnection(host, address.port, timeout=HUB_TIMEOUT_S)
-    try:
-        connection.request("GET", "/healthz")
-        answer = connection.getresponse()
-        answer.read()
-    except (OSError, socket.gaierror, http.client.HTTPException) as error:
-        fix = "start it with `gpuledger serve`, or set collector.hub"
-        yield Check(name="hub", state="bad", found=f"{settings.hub} does not answer ({error})", fix=fix)
-        return
-    finally:
-        connection.close()
-    yield Check(name="hub", state="good", found=f"{settings.hub} answers {answer.status}")
-    if date := answer.getheader("date"):
-        skew_s = time.time() - parsedate_to_datetime(date).timestamp()
-        good = abs(skew_s) <= MAX_SKEW_S
-        fix = "" if good else "synchronise the clocks (chrony, ntpd)"
-        yield Check(name="clock", state="good" if good else "bad", found=f"{skew_s:+.0f} s against the hub", fix=fix)

@@ -206,7 +206,7 @@ def test_stopping_tries_once_more_and_keeps_the_rest(sender):
     assert len(one.spool) == 1
 
 
-@pytest.mark.parametrize("address", ["", "hub:8050", "ftp://hub", "http://"])
+@pytest.mark.parametrize("address", ["", "hub:8050", "ftp://hub", "http://", "http://hub:port", "http://[::1"])
 def test_an_address_that_is_none_is_one_sentence(tmp_path, address):
     spool = Spool(tmp_path, 1, 1)
     with pytest.raises(BadAddress, match=r"collector\.hub"):

@@ -1,0 +1,111 @@
+"""Each command on a small synthetic cluster at rest: text for people, JSON and CSV for programs, the same numbers."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analytics.wording import number_gpu_h
+from tests.gpuledger.said import refused, said
+
+LISTS = ("jobs", "findings", "recommend", "nodes")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("commands")
+    assert said("demo", "--nodes", 2, "--gpus", 2, "--days", 2, "--data", folder, "--no-serve").code == 0
+    return folder
+
+
+def told(data: Path, *arguments: object) -> Any:
+    found = said(*arguments, "--json", "--data", data)
+    assert (found.code, found.err) == (0, "")
+    return json.loads(found.out)
+
+
+@pytest.mark.parametrize("command", LISTS)
+def test_a_list_is_text_json_and_csv(data: Path, command: str) -> None:
+    items = told(data, command)["items"]
+    table = said(command, "--csv", "--data", data)
+    assert (table.code, table.err) == (0, "")
+    rows = list(csv.DictReader(io.StringIO(table.out)))
+    if command != "recommend":  # 5 finished runs of a family need more than two days of two nodes
+        assert items
+    assert len(rows) >= len(items)  # a file holds all of them, a list its first page
+    text = said(command, "--data", data)
+    assert (text.code, text.err) == (0, "")
+    for item in items[:5]:
+        assert str(item.get("job_id") or item.get("name")) in text.out
+
+
+def test_unrounded_values_are_in_json_and_csv_alike(data: Path) -> None:
+    items = {item["job_id"]: item for item in told(data, "jobs", "--limit", 1000)["items"]}
+    rows = csv.DictReader(io.StringIO(said("jobs", "--limit", 1000, "--csv", "--data", data).out))
+    compared = 0
+    for row in rows:
+        for name in ("gpu_h", "idle_gpu_h", "unknown_gpu_h"):
+            assert float(row[name]) == items[row["job_id"]][name]
+            compared += 1
+    assert compared == 3 * len(items)
+
+
+def test_a_job_is_shown_like_seff(data: Path) -> None:
+    first = told(data, "jobs", "--limit", 1)["items"][0]
+    text = said("job", first["job_id"], "--data", data).out
+    facts = dict(line.split(":", 1) for line in text.partition("\n\n")[0].splitlines())
+    assert facts["Job"].split()[0] == first["job_id"]
+    assert facts["GPU-hours"].split() == [
+        *(number_gpu_h(first["gpu_h"]), "held,", number_gpu_h(first["idle_gpu_h"]), "idle"),
+    ]
+    one = told(data, "job", first["job_id"])
+    assert (one["gpu_h"], one["idle_gpu_h"]) == (first["gpu_h"], first["idle_gpu_h"])
+    every = told(data, "job", first["job_id"], "--all")
+    assert [run["run_key"] for run in every] == one["runs"]
+
+
+def test_without_an_id_the_jobs_environment_says_which(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = told(data, "jobs", "--limit", 1)["items"][0]
+    monkeypatch.setenv("SLURM_JOB_ID", first["job_id_raw"])
+    assert told(data, "job")["job_id"] == first["job_id"]
+    monkeypatch.delenv("SLURM_JOB_ID")
+    assert refused("job", "--data", data).endswith("name one: `gpuledger job JOBID`.")
+
+
+def test_a_finding_is_explained_with_what_it_rests_on(data: Path) -> None:
+    finding = told(data, "findings", "--limit", 1)["items"][0]
+    text = said("explain", finding["id"], "--data", data).out
+    assert text.startswith(finding["title"])
+    for name in (*finding["numbers"], *finding["thresholds"]):
+        assert name in text
+    assert finding["fix"] in text
+    assert told(data, "explain", finding["id"])["numbers"] == finding["numbers"]
+
+
+def test_filters_narrow_what_a_command_says(data: Path) -> None:
+    everybody = told(data, "jobs")
+    user = everybody["items"][0]["user"]
+    mine = told(data, "jobs", "--user", user)
+    assert {item["user"] for item in mine["items"]} == {user}
+    assert mine["total"]["gpu_h"] < everybody["total"]["gpu_h"]
+    assert refused("jobs", "--user", "nobody-x", "--data", data).startswith("No user nobody-x is known here; known are")
+
+
+def test_the_report_of_a_scope_is_written_where_it_is_asked_for(data: Path, tmp_path: Path) -> None:
+    user = told(data, "jobs", "--limit", 1)["items"][0]["user"]
+    page = tmp_path / "report.html"
+    assert said("report", "--scope", f"user:{user}", "-o", page, "--data", data).out == f"{page} written.\n"
+    html = page.read_text()
+    assert html.lower().startswith("<!doctype html>")
+    assert "http://" not in html.replace("http://127.0.0.1", "").replace("http://www.w3.org", "")
+    text = said("report", "--scope", f"user:{user}", "--data", data).out
+    assert f"GPUs of {user}" in text
+    assert "Synthetic cluster: none of this happened." in text
+    assert max(len(line) for line in text.splitlines() if not line.startswith(" ")) <= 160
+    missing = tmp_path / "none" / "report.html"
+    assert refused("report", "-o", missing, "--data", data) == (
+        f"{missing} cannot be written (No such file or directory); name another file."
+    )

@@ -1,0 +1,77 @@
+"""The doctor: each thing that works or does not, with its fix."""
+
+import json
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.ledger import write_config
+from tests.fakenvml import Fake
+from tests.gpuledger.said import said
+
+
+@pytest.fixture
+def examined(tmp_path: Path) -> Callable[..., tuple[object, dict[str, list[dict[str, Any]]]]]:
+    """Runs the doctor on a healthy node without a hub; returns its code and its lines by name."""
+
+    def run(**collector: object) -> tuple[object, dict[str, list[dict[str, Any]]]]:
+        chosen = {"slurm": "no", "spool_dir": str(tmp_path / "spool"), "hub": "http://127.0.0.1:9"} | collector
+        config = write_config(tmp_path / "config.toml", collector=chosen, hub={"data": str(tmp_path / "data")})
+        found = said("doctor", "--json", "--config", config)
+        lines: dict[str, list[dict[str, Any]]] = {}
+        for check in json.loads(found.out):
+            lines.setdefault(check["name"], []).append(check)
+        return found.code, lines
+
+    return run
+
+
+Examined = Callable[..., tuple[object, dict[str, list[dict[str, Any]]]]]
+
+
+def test_gpus_and_their_gaps_are_listed(fake_nvml: Fake, examined: Examined) -> None:
+    fake_nvml.write("count = 2\ngpu.1.return.nvmlDeviceGetPowerUsage = NOT_SUPPORTED")
+    _, lines = examined()
+    assert lines["driver"][0]["found"].endswith(", 2 GPUs")
+    assert [line["found"].partition(":")[0] for line in lines["device"]] == ["GPU 0", "GPU 1"]
+    good, gap = lines["readings"]
+    assert (good["state"], gap["state"]) == ("good", "note")
+    assert "GPU 1 lacks Power (" in gap["found"]
+    assert lines["slurm"][0]["found"] == "no Slurm here: programs are counted as sessions, not jobs"
+
+
+def test_a_hub_that_does_not_answer_is_bad_and_has_a_fix(fake_nvml: Fake, examined: Examined) -> None:
+    code, lines = examined()
+    (hub,) = lines["hub"]
+    assert (code, hub["state"]) == (1, "bad")
+    assert hub["fix"] == "start it with `gpuledger serve`, or set collector.hub"
+    assert [line["state"] for line in (*lines["spool"], *lines["data"])] == ["good", "good"]
+
+
+def test_a_hub_that_is_no_http_server_is_bad(fake_nvml: Fake, examined: Examined) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        _, lines = examined(hub=f"http://127.0.0.1:{door.getsockname()[1]}")
+    assert lines["hub"][0]["state"] == "bad"
+
+
+@pytest.mark.parametrize("address", ["hub:8050", "http://", "http://hub:port"])
+def test_an_address_that_is_none_is_bad(fake_nvml: Fake, examined: Examined, address: str) -> None:
+    code, lines = examined(hub=address)
+    assert (code, lines["hub"][0]["state"]) == (1, "bad")
+
+
+def test_a_spool_that_cannot_be_written_names_the_key(fake_nvml: Fake, examined: Examined, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    code, lines = examined(spool_dir=str(tmp_path / "file" / "spool"))
+    (spool,) = lines["spool"]
+    assert (code, spool["state"], spool["fix"]) == (1, "bad", "change collector.spool_dir")
+
+
+def test_without_a_driver_the_fix_is_told(fake_nvml: Fake, examined: Examined) -> None:
+    fake_nvml.write("return.nvmlInit = DRIVER_NOT_LOADED")
+    code, lines = examined()
+    assert (code, lines["driver"][0]["state"]) == (1, "bad")
+    assert lines["driver"][0]["fix"]
