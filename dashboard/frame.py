@@ -77,6 +77,7 @@ def _live(page: Page, request: Request) -> html.Div:
     parts = [
         live.slot("age", shell.data_age(request)),
         live.slot("refusal", shell.refusal(request)),
+        live.slot("pending", shell.pending(request)),
         *page.body(request),
     ]
     shown = html.Div(parts, id=LIVE, **attributes(data_live="yes" if page.live else "no"))

@@ -19,6 +19,15 @@ FIRST_FINDINGS_MS: Final = HOUR_MS + 5 * MINUTE_MS
 """A run is judged at its end from 15 min on, or idle for an hour: by then the first findings can be there."""
 
 
+JUDGED_FROM_MS: Final = 15 * MINUTE_MS
+
+# The rules have seen a run of a minute, too, but had nothing to say of it yet.
+_JUDGED: Final = """
+    SELECT (SELECT count(*) FROM footprint_run
+            WHERE judged AND end_ms - start_ms >= CASE WHEN finished THEN $enough ELSE $long END),
+        (SELECT count(*) FROM finding WHERE closed_ms IS NULL)"""
+
+
 class Step(msgspec.Struct, frozen=True, kw_only=True):
     """One line of the checklist. ``due_ms`` is when it should be done, ``hint`` what to do where somebody must."""
 
@@ -98,9 +107,7 @@ def _accounting(cur: Cursor, now_ms: int) -> Step:
 
 
 def _findings(cur: Cursor, since_ms: int, zone: str) -> Step:
-    judged, findings = cur.tuples(
-        "SELECT (SELECT count(*) FROM footprint_run WHERE judged), (SELECT count(*) FROM finding)"
-    )[0]
+    judged, findings = cur.tuples(_JUDGED, {"enough": JUDGED_FROM_MS, "long": HOUR_MS})[0]
     if findings:
         return Step(id="findings", done=True, text=f"{plural(findings, 'finding')} so far")
     if judged:

@@ -9,6 +9,7 @@ from analytics.queries.comparison import active_share_pct
 from analytics.queries.findings import FindingGroup, IdleNow, grouped, idle_now
 from analytics.queries.hours import Hours, hours
 from analytics.queries.jobs import JobRow, jobs
+from analytics.queries.pending import unjudged_runs
 from analytics.queries.recommendations import RecommendationRow, recommendations
 from analytics.queries.timeline import Timeline, over_time
 from analytics.wording import format_duration, format_gpu_h, format_pct, plural
@@ -60,7 +61,7 @@ def me(cur: Cursor, viewer: Viewer, now_ms: int, user: str, zone: str = "UTC") -
     total = hours(cur, viewer, month, mine)
     return Me(
         user=user,
-        sentence=_sentence(total, change, seen),
+        sentence=_sentence(total, change, seen, unjudged_runs(cur, viewer, user, fortnight.start_ms, fortnight.end_ms)),
         running=_running(cur, viewer, running, mine, now_ms),
         recommendations=change,
         findings=seen[: MAX_CHANGES - len(change)],
@@ -91,7 +92,7 @@ def _of_run(row: JobRow, idle: IdleNow | None) -> str:
     return f"Utilization so far {format_pct(row.util_mean_pct)}."
 
 
-def _sentence(total: Hours, change: list[RecommendationRow], seen: list[FindingGroup]) -> str:
+def _sentence(total: Hours, change: list[RecommendationRow], seen: list[FindingGroup], waiting: int) -> str:
     if total.held_gpu_h == 0:
         return f"You held no GPU in the last {DAYS} days."
     freed = sum(row.gpu_h_week for row in change)
@@ -100,6 +101,8 @@ def _sentence(total: Hours, change: list[RecommendationRow], seen: list[FindingG
     if seen:
         return f"Something to look at: {seen[0].first.title}, {format_gpu_h(seen[0].gpu_h)}."
     busy = active_share_pct(total)
-    if busy is None:
-        return "Nothing to change."
-    return f"Nothing to change. Your GPUs were active {format_pct(busy)} of the measured time."
+    active = f" Your GPUs were active {format_pct(busy)} of the measured time." if busy is not None else ""
+    if waiting:
+        verb = "is" if waiting == 1 else "are"
+        return f"Not judged yet: {plural(waiting, 'run')} of yours {verb} still to be looked at.{active}"
+    return f"Nothing to change.{active}"

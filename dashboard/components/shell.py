@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from dash import dcc, html
 
+from analytics.queries import pending as queries
 from dashboard.components.attributes import attributes
 from dashboard.components.marks import Child, icon, moment
 from dashboard.page import Page
@@ -132,6 +133,14 @@ def synthetic_banner(request: Request) -> Child:
         id="synthetic",
         **attributes(aria_label="Synthetic data"),
     )
+
+
+def pending(request: Request) -> Child:
+    """Returns what has come in and is not in the figures yet, where that is much."""
+    sentence = queries.pending(request.cur).sentence
+    if sentence is None:
+        return None
+    return html.Aside([icon("waiting"), sentence], className="banner banner-pending", role="status", id="pending")
 
 
 def refusal(request: Request) -> Child:
