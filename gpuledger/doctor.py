@@ -1,6 +1,5 @@
 """What works on this machine and what to do about the rest: one check a function, each with its fix."""
 
-import contextlib
 import shutil
 import time
 from collections.abc import Callable, Iterator

@@ -58,7 +58,7 @@ def from_address(url: str, ca_file: str = "") -> Fetch:
     Raises:
         Refused: it is no address, or nobody answers there.
     """
-    scheme, host, port, prefix = _parts(url)
+    scheme, host, port, prefix = address_parts(url)
 
     def connection() -> http.client.HTTPConnection:
         if scheme == "http":
@@ -76,7 +76,8 @@ def from_address(url: str, ca_file: str = "") -> Fetch:
     return _fetch(connection, prefix, f"The hub at {url}")
 
 
-def _parts(url: str) -> tuple[str, str, int | None, str]:
+def address_parts(url: str) -> tuple[str, str, int | None, str]:
+    """Returns scheme, host, port (None: the scheme's own) and path of a hub's address; raises Refused."""
     try:
         address = urlsplit(url)
         if address.scheme in {"http", "https"} and address.hostname:

@@ -43,7 +43,9 @@ def test_gpus_and_their_gaps_are_listed(fake_nvml: Fake, examined: Examined) -> 
     assert lines["slurm"][0]["found"] == "no Slurm here: programs are counted as sessions, not jobs"
 
 
-def test_a_hub_that_does_not_answer_is_bad_and_has_a_fix(fake_nvml: Fake, examined: Examined) -> None:
+def test_a_hub_that_does_not_answer_is_bad_and_has_a_fix(fake_nvml: Fake, examined: Examined, tmp_path: Path) -> None:
+    for name in ("spool", "data"):
+        (tmp_path / name).mkdir()
     code, lines = examined()
     (hub,) = lines["hub"]
     assert (code, hub["state"]) == (1, "bad")
