@@ -10,7 +10,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,11 +62,17 @@ def write_config(path: Path, **sections: Mapping[str, Any]) -> Path:
 class Running:
     """A command that goes on: its log is in a file, its address is known once it said so."""
 
-    def __init__(self, log: Path, *arguments: object, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        log: Path,
+        *arguments: object,
+        env: Mapping[str, str] | None = None,
+        command: Sequence[str] = COMMAND,
+    ) -> None:
         self.log = log
         with log.open("ab") as file:
             self.process = subprocess.Popen(
-                [*COMMAND, *map(str, arguments)],
+                [*command, *map(str, arguments)],
                 cwd=ROOT,
                 env=_environment(env) | {"PYTHONUNBUFFERED": "1"},
                 stdin=subprocess.DEVNULL,
