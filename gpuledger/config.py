@@ -39,7 +39,7 @@ def read(path: Path | None, struct: type[S], others: tuple[str, ...] = ()) -> S:
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror or error}; name another file with --config.") from error
+        raise ConfigError(f"{path}: {error.strerror or error}; name another file.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}; mend that line.") from error
     return parse(document, str(path), struct, others)

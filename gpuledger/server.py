@@ -6,7 +6,6 @@ file (mode 0600) is admin; a TCP address other than loopback needs TLS.
 
 import asyncio
 import contextlib
-import ipaddress
 import os
 import signal
 import socket
@@ -21,7 +20,7 @@ from a2wsgi import WSGIMiddleware
 from gpuledger.doors import AsgiApp, PatientProtocol, bounded, known_names
 from gpuledger.errors import Refused
 from gpuledger.remote import answers_at
-from gpuledger.settings import HubSettings
+from gpuledger.settings import HubSettings, why_not_to_listen
 
 Callback = Callable[[], None]
 RECEIVER_PATH: Final = "/api/v1/segments"
@@ -50,11 +49,8 @@ def compose(receiver: AsgiApp, web: Any, names: Collection[str] | None = None) -
 
 def listen_tcp(hub: HubSettings) -> socket.socket:
     """Binds the TCP door; raises Refused where the port is taken or the address would be open without TLS."""
-    if not (hub.tls_cert and hub.tls_key) and not _is_loopback(hub.host):
-        raise Refused(
-            f"{hub.host} is not a loopback address and there is no TLS: set hub.tls_cert and hub.tls_key, "
-            "or listen on 127.0.0.1 behind your site's web server."
-        )
+    if reason := why_not_to_listen(hub):
+        raise Refused(reason)
     family = socket.AF_INET6 if ":" in hub.host else socket.AF_INET
     door = socket.socket(family, socket.SOCK_STREAM)
     door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -90,15 +86,6 @@ def listen_unix(path: Path) -> socket.socket:
     finally:
         os.umask(previous)
     return door
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 class _Server(uvicorn.Server):

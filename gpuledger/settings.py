@@ -3,6 +3,7 @@
 import ipaddress
 import socket
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
@@ -20,7 +21,7 @@ class HubSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Directory of the database, the inbox and the sealed files; on a local disk."""
     host: str = "127.0.0.1"
     """Address to listen on. Without TLS only loopback is accepted."""
-    port: int = 8050
+    port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 8050
     """TCP port of pages, API and receiver."""
     names: tuple[str, ...] = ()
     """Names under which browsers reach the pages where there is no TLS here, such as that of your site's web server in
@@ -44,6 +45,26 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 def load(path: Path | None) -> Settings:
     """Returns the settings of a file (None: the installed one, else the defaults); raises ConfigError."""
     return read(path, Settings)
+
+
+def why_not_to_listen(hub: HubSettings) -> str | None:
+    """Returns the sentence that says why the hub must not listen as it is asked to, None where it may."""
+    if bool(hub.tls_cert) != bool(hub.tls_key):
+        given, lacks = ("tls_cert", "tls_key") if hub.tls_cert else ("tls_key", "tls_cert")
+        return f"hub.{given} is set and hub.{lacks} is not; TLS needs both."
+    if hub.tls_cert or _is_loopback(hub.host):
+        return None
+    return (
+        f"{hub.host} is not a loopback address and there is no TLS: set hub.tls_cert and hub.tls_key, "
+        "or listen on 127.0.0.1 behind your site's web server."
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def linked(settings: Settings, port: int | None = None) -> Settings:

@@ -25,6 +25,10 @@ SEE_EXAMPLE = "config.example.toml shows every key with its default."
         ("[collector]\ninterval_s = '3'", f"collector.interval_s: expected float, got str; {SEE_EXAMPLE}"),
         ("[collector]\ninterval_s = 0.1", f"collector.interval_s: expected float >= 0.5; {SEE_EXAMPLE}"),
         ("[store]\nthreads = -1", "store: threads, memory_limit_mib and min_free_mib are not negative; "),
+        ("[hub]\nhost = '0.0.0.0'", "0.0.0.0 is not a loopback address and there is no TLS: set hub.tls_cert and "),
+        ("[hub]\nhost = '0.0.0.0'\ntls_cert = '/c.pem'", "hub.tls_cert is set and hub.tls_key is not; TLS needs both."),
+        ("[hub]\nport = 65536", "hub.port: expected int <= 65535; "),
+        ("[collector]\nhub = 'hub:8050'", "collector.hub: 'hub:8050' is no hub's address; write one such as https://"),
         ("[site]\nzone = 'Mars'", "site.zone 'Mars' is no time zone; write one such as Europe/Helsinki."),
         ("[collector]\nprobes = ['gpus']", "collector.probes names 'gpus', which is no probe; did you mean gpu?"),
     ],
@@ -45,9 +49,7 @@ def test_no_command_runs_with_a_key_it_does_not_know(command: str, tmp_path: Pat
 
 def test_a_file_that_is_missing_or_no_toml_is_named(tmp_path: Path) -> None:
     missing = tmp_path / "none.toml"
-    assert refused("config", "check", missing, code=2) == (
-        f"{missing}: No such file or directory; name another file with --config."
-    )
+    assert refused("config", "check", missing, code=2) == (f"{missing}: No such file or directory; name another file.")
     bad = tmp_path / "bad.toml"
     bad.write_text("[collector\n")
     assert refused("config", "check", bad, code=2).startswith(f"{bad} is not valid TOML: ")
