@@ -12,10 +12,10 @@ class StoreBusy(StoreError):
 
     def __init__(self, directory: Path, pid: int | None) -> None:
         owner = f"process {pid}" if pid is not None else "another process"
-        super().__init__(
-            f"The data directory {directory} is in use by {owner}; stop it first, or ask it through "
-            f"{directory / 'hub.sock'}."
-        )
+        # The synthetic cluster's store lies one further down than the hub's socket; a fill or a reader has none.
+        home = next((each for each in (directory, directory.parent) if (each / "hub.sock").exists()), None)
+        ask = f", or ask its hub with --data {home}" if home else ""
+        super().__init__(f"The data directory {directory} is in use by {owner}; stop it first{ask}.")
         self.directory = directory
         self.pid = pid
 

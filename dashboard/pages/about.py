@@ -28,8 +28,8 @@ STATE_MEANINGS: Final = (
 )
 STEPS: Final = (
     ("Take the same clone to a machine with an NVIDIA driver and set it up:", ["make setup"]),
-    ("See what works there, each gap with its fix:", [".venv/bin/gpuledger doctor"]),
-    ("Record and show that machine's GPUs, in one process:", [".venv/bin/gpuledger up"]),
+    ("See what works there, each gap with its fix:", [".venv/bin/gpuledger doctor --data .run"]),
+    ("Record and show that machine's GPUs, in one process:", [".venv/bin/gpuledger up --data .run"]),
 )
 CLUSTER: Final = (
     ("On one host with a local disk:", ["gpuledger serve --config /etc/gpuledger/config.toml"]),
@@ -137,7 +137,7 @@ def _installation(request: Request) -> Component:
             ),
             ("Clusters", ", ".join(store.clusters) or "none yet"),
             ("Version", request.services.version or "unknown"),
-            ("Data directory", html.Code(request.services.data_dir or "unknown")),
+            ("Data directory", html.Code(str(request.cur.database.directory))),
         ]
     )
 

@@ -7,6 +7,7 @@ import pytest
 
 import dashboard.pages
 from dashboard.app import find_pages
+from store.database import Cursor
 from store.errors import StoreError
 from tests.dashboard.pages import Pages, Shown
 from tests.factories.ledger import Ledger
@@ -199,3 +200,9 @@ def test_without_slurm_programs_are_sessions(pages: Pages, ledger: Ledger, cur: 
     assert "Session" in shown.text()
     assert "Request and use" not in shown.text()
     assert shown.failed() == []
+
+
+def test_about_names_the_directory_that_is_shown(pages: Pages, cur: Cursor) -> None:
+    """The synthetic cluster's store is not the directory that was named, but demo/ in it."""
+    assert str(cur.database.directory) in pages.get("/about").text()
+    assert "gpuledger up --data .run" in pages.get("/about").text()

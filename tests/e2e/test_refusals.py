@@ -29,8 +29,8 @@ def test_a_second_owner_is_told_the_first_ones_pid(start: Start, data: Path) -> 
     hub = start("serve", "--data", data, "--port", 0)
     assert hub.address
     sentence = (
-        f"The data directory {data} is in use by process {hub.process.pid}; stop it first, or ask it through "
-        f"{data / 'hub.sock'}."
+        f"The data directory {data} is in use by process {hub.process.pid}; stop it first, or ask its hub with "
+        f"--data {data}."
     )
     for command in (("serve", "--port", 0), ("demo", "--port", 0), ("token", "add", "n1")):
         assert refused(*command, "--data", data) == sentence

@@ -131,12 +131,20 @@ def test_a_second_process_is_told_who_has_the_directory(tmp_path: Path) -> None:
     assert owner.stdout is not None
     assert owner.stdout.readline() == "open\n"
     for read_only in (False, True):
-        with pytest.raises(StoreBusy, match=f"process {owner.pid}.*hub.sock") as refused:
+        with pytest.raises(StoreBusy, match=f"in use by process {owner.pid}; stop it first\\.$") as refused:
             Database.open(tmp_path, read_only=read_only)
         assert refused.value.pid == owner.pid
     owner.kill()
     owner.communicate()
     Database.open(tmp_path).close()  # the lock of a killed process is gone with it
+
+
+def test_who_asks_a_store_in_use_is_led_to_its_hub(tmp_path: Path) -> None:
+    """The synthetic cluster's hub has its socket in the directory that was named, its store in demo/."""
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "hub.sock").touch()
+    for directory in (tmp_path, tmp_path / "demo"):
+        assert f"or ask its hub with --data {tmp_path}." in str(StoreBusy(directory, 1))
 
 
 def test_readers_share_data_at_rest(tmp_path: Path) -> None:
