@@ -29,7 +29,6 @@ class Rows:
     def __init__(self, segment: Segment) -> None:
         table = segment.samples
         self.count = table.rows
-        self.columns = table.columns
         self.unknown = sorted(table.columns.keys() - STRUCTURE.keys() - BY_NAME.keys())
         self.ts_ms = _required(table.columns, "ts_ms", table.rows)
         self.span_ms = np.clip(_required(table.columns, "span_ms", table.rows), 0, MAX_SPAN_MS)

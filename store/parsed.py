@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from store.columns import Rows
 from store.possible import (
     CLOCK_UNSET_MS,
@@ -11,7 +13,7 @@ from store.possible import (
     without_impossible,
 )
 from store.quarantine import Refusal
-from store.segment import AccountingRun, Segment, SegmentError, decode
+from store.segment import AccountingRun, Segment, SegmentError, Table, decode
 
 
 class Parsed:
@@ -43,7 +45,8 @@ def parse(
 
 def _parsed(segment: Segment, received_ms: int, *, synthetic: bool) -> Parsed:
     latest_ms = received_ms + MAX_AHEAD_MS
-    item = Parsed(without_impossible(segment, latest_ms), Rows(segment))
+    # The raw columns are not kept: of a column that nobody knows nothing is stored but its name.
+    item = Parsed(msgspec.structs.replace(without_impossible(segment, latest_ms), samples=Table()), Rows(segment))
     _refuse_foreign(item, received_ms, synthetic=synthetic)
     refuse_impossible(segment, latest_ms)
     _take_accounting(item, latest_ms)

@@ -6,7 +6,7 @@ that stands for "not known" in somebody's driver or accounting.
 
 import math
 import re
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -21,6 +21,8 @@ from store.segment import (
     SegmentError,
 )
 
+T = TypeVar("T", bound=msgspec.Struct)
+
 # munge refuses credentials more than five minutes off, so a node further ahead runs no jobs; and "as of" is the newest
 # row of any node, so one clock in the future would hold every running job until then.
 MAX_AHEAD_MS: Final = 600_000
@@ -31,6 +33,7 @@ MAX_HELD_MS: Final = 3 * 366 * 86_400_000
 MAX_INTERVAL_MS: Final = 3_600_000
 # Slurm's 123, 123_4 and 123+1, and what a node calls its sessions: they stand in commands that people copy.
 _WORD: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,399}")
+MAX_LETTERS: Final = 2_000
 _MOST_SLICES: Final = 1024
 _MOST: Final = (1 << 31) - 1
 _MOST_GPUS: Final = 1_000_000  # of one run: more than any machine has
@@ -53,6 +56,8 @@ def refuse_impossible(segment: Segment, latest_ms: int) -> None:
         raise SegmentError(f"segment refused: it is said to last from {segment.first_ms} to {segment.last_ms}")
     if not CLOCK_UNSET_MS <= segment.written_ms <= latest_ms:
         raise SegmentError(f"segment refused: it is said to be written at {segment.written_ms}")
+    if not all(0 < len(name) <= MAX_LETTERS for name in (segment.cluster, *(each.uuid for each in segment.devices))):
+        raise SegmentError("segment refused: its cluster or a GPU has no name, or one without end")
     for device in segment.devices:
         if not 1 <= device.slices <= device.slices_of <= _MOST_SLICES:
             raise SegmentError(f"segment refused: {device.uuid[:80]} is {device.slices} of {device.slices_of} slices")
@@ -66,7 +71,10 @@ def refuse_impossible(segment: Segment, latest_ms: int) -> None:
 
 
 def without_impossible(segment: Segment, latest_ms: int) -> Segment:
-    """Returns the segment with sizes that cannot be as not known, and without what is told of no possible moment."""
+    """Returns the segment with sizes that cannot be as not known, and without what is told of no possible moment.
+
+    Texts are cut to what anybody reads.
+    """
 
     def at(*moments: int) -> bool:
         return all(CLOCK_UNSET_MS <= moment <= latest_ms for moment in moments)
@@ -89,11 +97,14 @@ def without_impossible(segment: Segment, latest_ms: int) -> Segment:
 
     return msgspec.structs.replace(
         segment,
+        agent=segment.agent[:MAX_LETTERS],
         devices=tuple(map(_known, segment.devices)),
-        events=tuple(filter(event, segment.events)),
-        nulls=tuple(filter(null, segment.nulls)),
-        processes=tuple(_fitting(one) for one in segment.processes if process(one)),
-        probes=tuple(filter(probe, segment.probes)),
+        holdings=tuple(map(_cut, segment.holdings)),
+        accounting=tuple(map(_cut, segment.accounting)),
+        events=tuple(_cut(one) for one in segment.events if event(one)),
+        nulls=tuple(_cut(one) for one in segment.nulls if null(one)),
+        processes=tuple(_cut(_fitting(one)) for one in segment.processes if process(one)),
+        probes=tuple(_cut(one) for one in segment.probes if probe(one)),
     )
 
 
@@ -127,8 +138,19 @@ def _fitting(process: ProcessSeen) -> ProcessSeen:
     return msgspec.structs.replace(process, mem_max_mib=None)
 
 
+def _cut(one: T) -> T:
+    """Returns the part of a segment with its longest texts cut: Slurm's own names have 1024 letters at most."""
+    long = {
+        name: value[:MAX_LETTERS]
+        for name in one.__struct_fields__
+        if isinstance(value := getattr(one, name), str) and len(value) > MAX_LETTERS
+    }
+    return msgspec.structs.replace(one, **long) if long else one
+
+
 def _known(device: Device) -> Device:
     """Integrated memory is reported as 0 MiB; a driver that fails half-way may report anything."""
+    device = _cut(device)
     total_mib, limit_w = device.mem_total_mib, device.power_limit_w
     possible_total = total_mib is None or 0 < total_mib <= _MOST
     possible_limit = limit_w is None or (math.isfinite(limit_w) and 0 < limit_w <= _MOST_W)

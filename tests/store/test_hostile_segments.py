@@ -13,6 +13,7 @@ from store import segment as segments
 from store.database import Database
 from store.ingest import ingest
 from store.parsed import parse
+from store.possible import MAX_LETTERS
 from store.segment import Event, NullReason, ProbeRun, SegmentError, decode, encode, read_head
 from tests.store.building import (
     HOUR,
@@ -77,11 +78,14 @@ def column(name: str, dtype: str, data: bytes) -> bytes:
         encode(segment(ROWS, holdings=[hold(start_ms=1_000_000_000_000)])),
         encode(segment(ROWS, holdings=[hold("1; rm -rf ~")])),
         encode(segment(ROWS, holdings=[hold("")])),
+        encode(segment(ROWS, holdings=[hold()], devices=[gpu("")])),
+        encode(segment(ROWS, holdings=[hold()], devices=[gpu("G" * 10_000)])),
+        encode(segment(ROWS, holdings=[hold()], cluster="c" * 10_000)),
     ],
     ids=[
         *("dtype-letters", "dtype-digits", "dtype-empty", "holding-negative", "ts-huge", "deep-body", "deep-head"),
         *("rows-negative", "rows-huge", "utf-8", "interval-0", "interval-huge", "backwards", "written-huge"),
-        *("held-for-decades", "job-id-command", "job-id-empty"),
+        *("held-for-decades", "job-id-command", "job-id-empty", "uuid-empty", "uuid-long", "cluster-long"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_sentence(database: Database, data: bytes) -> None:
@@ -157,6 +161,27 @@ def test_what_is_told_of_no_possible_moment_is_left_out(database: Database, mome
         assert cursor.tuples("SELECT kind FROM event") == [("gpu_back",)]
         assert cursor.tuples("SELECT * FROM null_reason") == []
         assert cursor.tuples("SELECT * FROM probe_log") == []
+
+
+def test_texts_are_cut_to_what_anybody_reads(database: Database) -> None:
+    long = "x" * 1_000_000
+    store(
+        database,
+        segment(
+            ROWS,
+            devices=[gpu(model=long)],
+            holdings=[hold(user=long, name=long)],
+            events=[Event(ts_ms=T0, kind="gpu_lost", detail=long)],
+            probes=[ProbeRun(probe="gpu", at_ms=T0, duration_ms=1, error=long)],
+            agent=long,
+        ),
+    )
+    with database.cursor() as cursor:
+        [lengths] = cursor.tuples(
+            "SELECT len(model), len(user_name), len(run.name), len(detail), len(error), len(agent_version) "
+            "FROM gpu, run, event, probe_log, node"
+        )
+    assert set(lengths) == {MAX_LETTERS}
 
 
 def test_a_span_below_nothing_stands_for_nothing(database: Database) -> None:
