@@ -14,4 +14,4 @@ def test_the_built_file_is_installed() -> None:
     told = {
         name: INSTALLED.findall((ROOT / name).read_text(encoding="utf-8")) for name in ("README.md", "docs/install.md")
     }
-    assert {name: set(packages) for name, packages in told.items()} == dict.fromkeys(told, {wheel, f"{wheel}[hub]"})
+    assert {name: set(packages) for name, packages in told.items()} == {name: {wheel, f"{wheel}[hub]"} for name in told}

@@ -1,6 +1,9 @@
 """Commands away from the hub's machine: the same answers from --hub URL, or from the configured address."""
 
+import contextlib
 import http.server
+import os
+import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +16,7 @@ from tests.factories.ledger import T0, Ledger
 from tests.gpuledger.said import refused, said
 from tests.gpuledger.test_node_install import on_a_node
 
+NOBODY = 65534
 COMMANDS = (
     ("job", "101"),
     ("jobs", "--from", "2026-11-23"),
@@ -63,6 +67,30 @@ def test_without_data_here_the_configured_address_is_asked(hub: Running, key: st
 def test_a_named_directory_is_not_replaced_by_an_address(hub: Running, tmp_path: Path) -> None:
     config = write_config(tmp_path / "config.toml", site={"url": hub.address})
     assert "holds no data yet" in refused("jobs", "--config", config, "--data", tmp_path / "none")
+
+
+@contextlib.contextmanager
+def closed_directory() -> Iterator[Path]:
+    """The hub's own directory, as everybody but its user sees it."""
+    with tempfile.TemporaryDirectory() as data:  # mode 0700
+        owner = os.geteuid()
+        if owner == 0:
+            os.seteuid(NOBODY)
+        else:
+            Path(data).chmod(0)
+        try:
+            yield Path(data, "inner")
+        finally:
+            os.seteuid(owner)
+            Path(data).chmod(0o700)
+
+
+def test_the_hubs_own_directory_is_closed_to_people(hub: Running) -> None:
+    address = hub.address
+    with closed_directory() as closed, tempfile.TemporaryDirectory() as own:
+        assert "ask its hub with --hub URL" in refused("jobs", "--data", closed)
+        config = write_config(Path(own, "config.toml"), hub={"data": str(closed)}, site={"url": address})
+        assert "101" in said("job", "101", "--config", config).out
 
 
 def test_two_places_are_refused(tmp_path: Path) -> None:
