@@ -8,6 +8,8 @@ import numpy as np
 
 from analytics.queries.series import GpuSeries, Series
 from analytics.wording import UNKNOWN, format_mib, format_pct, format_power
+from dashboard import bands
+from dashboard.bands import Bands
 from dashboard.bucket_grid import Grid, Values, numbers
 from dashboard.figures import layout, left_margin, plain, tick_formats, wall
 from dashboard.theme import SCHEMES, Scheme
@@ -46,12 +48,20 @@ ROWS: Final = (
     Row("sm_clock_mhz", "SM clock", _clock),
     Row("temp_c", "Temperature", _degrees),
 )
-METRICS: Final = tuple(row.metric for row in ROWS)
+METRICS: Final = (*(row.metric for row in ROWS), bands.METRIC)
+BANDED: Final = "sm_clock_mhz"
+"""The row above which the bands lie."""
 
 
 def shown_rows(series: Series) -> list[Row]:
     """Returns the rows for which at least one GPU has a reading; the others are named in words beside the chart."""
     return [row for row in ROWS if any(_has(gpu, row.metric) for gpu in series.gpus)]
+
+
+def bands_of(series: Series, zone: str) -> Bands:
+    """Returns what held the clocks down, by bucket; nothing where they are not shown at all."""
+    told = [gpu for gpu in series.gpus if _has(gpu, BANDED) and _has(gpu, bands.METRIC)]
+    return Bands(told, Grid.of(series, zone))
 
 
 def what_is_drawn(gpus: int) -> str:
@@ -87,6 +97,7 @@ def metrics_figure(
     height = 40 + len(rows) * (ROW_PX + GAP_PX)
     plot = height - 40
     grid = Grid.of(series, zone)
+    slowed = bands_of(series, zone)
     axes: dict[str, Any] = {}
     traces: list[dict[str, Any]] = []
     titles: list[dict[str, Any]] = []
@@ -94,10 +105,11 @@ def metrics_figure(
         name = "y" if index == 0 else f"y{index + 1}"
         top = 1 - (index * (ROW_PX + GAP_PX) + GAP_PX) / plot
         bottom = top - ROW_PX / plot
-        axes["yaxis" if index == 0 else f"yaxis{index + 1}"] = _axis(
-            row, series, tops.get(row.metric), (max(0.0, bottom), top)
-        )
+        highest = _highest(row, series, tops.get(row.metric))
+        end = slowed.top if row.metric == BANDED else 1.08
+        axes["yaxis" if index == 0 else f"yaxis{index + 1}"] = _axis(row, highest, end, (max(0.0, bottom), top))
         traces += _traces(row, series, name, grid, scheme)
+        traces += slowed.traces(name, highest, scheme) if row.metric == BANDED else []
         titles.append(_title(row.title, top))
     return {
         "data": traces,
@@ -108,6 +120,7 @@ def metrics_figure(
             coarse=coarse,
             hovermode="x unified",
             hoversubplots="axis",
+            barmode="overlay",
             margin={"l": left_margin(coarse=coarse), "r": 8, "t": 0, "b": 34},
             xaxis={
                 "type": "date",
@@ -130,7 +143,13 @@ def metrics_figure(
     }
 
 
-def _axis(row: Row, series: Series, top: float | None, domain: tuple[float, float]) -> dict[str, Any]:
+def _highest(row: Row, series: Series, top: float | None) -> float:
+    values = (value for gpu in series.gpus for value in gpu.values.get(row.metric, ()) if value)
+    return top or max(values, default=1.0)
+
+
+def _axis(row: Row, highest: float, end: float, domain: tuple[float, float]) -> dict[str, Any]:
+    """``end`` is where the scale ends, as a multiple of the highest value."""
     axis: dict[str, Any] = {
         "domain": domain,
         "anchor": "x",
@@ -142,11 +161,8 @@ def _axis(row: Row, series: Series, top: float | None, domain: tuple[float, floa
     if row.top is not None:
         axis |= {"range": [0, 105], "tickvals": [0, 50, 100], "ticktext": ["0 %", "50 %", "100 %"]}
     else:
-        highest = top or max(
-            (value for gpu in series.gpus for value in gpu.values.get(row.metric, ()) if value), default=1.0
-        )
         axis |= {
-            "range": [0, 1.08 * highest],
+            "range": [0, end * highest],
             "tickvals": [0, highest / 2, highest],
             "ticktext": ["0", row.format(highest / 2), row.format(highest)],
         }

@@ -134,7 +134,10 @@ VERSION_1: tuple[str, ...] = (
         sm_mean_pct DOUBLE, sm_p95_pct DOUBLE, mem_mean_mib DOUBLE, mem_p99_mib DOUBLE, mem_max_mib DOUBLE,
         power_mean_w DOUBLE, power_p95_w DOUBLE, power_max_w DOUBLE, energy_j DOUBLE, energy_estimated BOOLEAN,
         leading_idle_ms BIGINT, trailing_idle_ms BIGINT, longest_idle_ms BIGINT, idle_stretches INTEGER,
-        first_active_ms BIGINT, last_active_ms BIGINT, throttled_ms BIGINT, PRIMARY KEY (run_key, gpu_key))""",
+        first_active_ms BIGINT, last_active_ms BIGINT,
+        throttled_ms BIGINT, -- by a fault; then each reason by itself, NULL where the driver does not tell
+        heat_ms BIGINT, power_brake_ms BIGINT, hardware_ms BIGINT, power_cap_ms BIGINT,
+        PRIMARY KEY (run_key, gpu_key))""",
     """CREATE TABLE footprint_run (
         run_key INTEGER PRIMARY KEY, start_ms BIGINT NOT NULL, end_ms BIGINT NOT NULL, finished BOOLEAN NOT NULL,
         gpus INTEGER NOT NULL, gpus_seen INTEGER NOT NULL, gpus_active INTEGER NOT NULL, gpus_requested INTEGER,
@@ -157,6 +160,9 @@ VERSION_1: tuple[str, ...] = (
         coverage DOUBLE NOT NULL, title VARCHAR NOT NULL, sentence VARCHAR NOT NULL, fix VARCHAR NOT NULL,
         numbers VARCHAR NOT NULL, thresholds VARCHAR NOT NULL, found_ms BIGINT NOT NULL, closed_ms BIGINT,
         UNIQUE (run_key, rule))""",
+    # In which hours a finding's GPU-ms lie, so that a week counts its own part of them: they add up to finding.gpu_ms.
+    """CREATE TABLE finding_hour (run_key INTEGER NOT NULL, rule VARCHAR NOT NULL, hour_ms BIGINT NOT NULL,
+        gpu_ms BIGINT NOT NULL, PRIMARY KEY (run_key, rule, hour_ms))""",
     # Runs on which a rule could not be judged, with the sentence that says why.
     """CREATE TABLE unjudged (run_key INTEGER NOT NULL, rule VARCHAR NOT NULL, reason VARCHAR NOT NULL,
         gpu_ms BIGINT NOT NULL, PRIMARY KEY (run_key, rule))""",

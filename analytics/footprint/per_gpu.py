@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from analytics.clocks import BRAKES, SLOWDOWNS, Slowdown
 from analytics.footprint.pieces import UTILIZATION_SCALE
 from store.catalog import BY_NAME
 
@@ -14,6 +15,13 @@ def _mean(column: str, per_unit: int, condition: str = "TRUE") -> str:
     """Time-weighted over the pieces that have the reading; sums are integers, so their order does not matter."""
     having = f"{column} IS NOT NULL AND {condition}"
     return f"sum({column}::BIGINT * ms) FILTER ({having})::BIGINT / {per_unit:d}.0 / sum(ms) FILTER ({having})::BIGINT"
+
+
+def _slowed(slowdown: Slowdown) -> str:
+    """Time with this reason; NULL where the driver never told any."""
+    holds = f"event_reasons & {slowdown.any_of:d} <> 0 AND event_reasons & {slowdown.none_of:d} = 0"
+    time = f"coalesce(sum(ms) FILTER ({holds}), 0)::BIGINT"
+    return f"CASE WHEN count(event_reasons) > 0 THEN {time} END AS {slowdown.id}_ms"
 
 
 # Percentiles are linear between rows (type 7). Where more than a twentieth of the covered time had no usable energy
@@ -42,7 +50,8 @@ SELECT run_key, gpu_key,
        -- mW x ms / 1000 = mJ x 1/1000: power in 1/{_POWER:d} W times ms gives 1/{_POWER:d} mJ
        sum(coalesce(energy_mj, power_w::BIGINT * ms // {_POWER:d}))::BIGINT / 1000.0 AS energy_j,
        coalesce(sum(ms) FILTER (energy_mj IS NULL), 0) * 20 > sum(ms) AS energy_estimated,
-       coalesce(sum(ms) FILTER (braked), 0)::BIGINT AS throttled_ms
+       coalesce(sum(ms) FILTER (event_reasons & {BRAKES:d} <> 0), 0)::BIGINT AS throttled_ms,
+       {", ".join(map(_slowed, SLOWDOWNS))}
 FROM piece GROUP BY run_key, gpu_key"""  # noqa: S608 - fragments of our own
 
 # A GPU that Slurm counts and no node showed has no row here: what was not seen has no figures.
@@ -65,7 +74,8 @@ SELECT hold.run_key, hold.gpu_key, hold.node_key, hold.start_ms, hold.end_ms,
        CASE WHEN rows > 0 THEN greatest(0, coalesce(leading_to_ms - hold.start_ms, 0)) END AS leading_idle_ms,
        CASE WHEN rows > 0 AND finished THEN greatest(0, coalesce(hold.end_ms - trailing_from_ms, 0)) END
            AS trailing_idle_ms,
-       longest_idle_ms, idle_stretches, first_active_ms, last_active_ms, throttled_ms
+       longest_idle_ms, idle_stretches, first_active_ms, last_active_ms, throttled_ms,
+       {", ".join(f"{slowdown.id}_ms" for slowdown in SLOWDOWNS)}
 FROM hold SEMI JOIN run USING (run_key) JOIN gpu ON gpu.gpu_key = hold.gpu_key
 LEFT JOIN figure ON figure.run_key = hold.run_key AND figure.gpu_key = hold.gpu_key
 LEFT JOIN stretch ON stretch.run_key = hold.run_key AND stretch.gpu_key = hold.gpu_key

@@ -13,10 +13,6 @@ from store.states import ROW_ORDER, UTILIZATION_SQL, parked_sql, state_sql
 UTILIZATION_SCALE: Final = max(metric.per_unit for metric in METRICS if metric.is_utilization)
 """Stored utilization per percent in ``piece.util``."""
 
-# NVML nvmlClocksEventReasons: HwSlowdown 0x8, SwThermalSlowdown 0x20, HwThermalSlowdown 0x40, HwPowerBrakeSlowdown
-# 0x80. SwPowerCap (0x4) is left out: a GPU that works hard runs into its power limit.
-BRAKES: Final = 0x8 | 0x20 | 0x40 | 0x80
-
 
 def make_pieces(states: StateSettings, energy_limit_ratio: float) -> str:
     """Returns the statement that makes ``piece`` from the rows of the GPUs in temp table ``hold``.
@@ -52,5 +48,5 @@ def make_pieces(states: StateSettings, energy_limit_ratio: float) -> str:
            sm_active_pct, mem_used_mib, power_w,
            CASE WHEN coalesce(energy_refused, FALSE) THEN NULL
                 ELSE energy_j::BIGINT * 1000 * ms // span_ms END AS energy_mj,
-           event_reasons & {BRAKES:d} <> 0 AS braked
+           event_reasons
     FROM judged"""  # noqa: S608 - fragments of our own

@@ -45,6 +45,10 @@ class GpuUse(msgspec.Struct, frozen=True, kw_only=True):
     trailing_idle_ms: int | None
     longest_idle_ms: int | None
     throttled_ms: int | None
+    heat_ms: int | None
+    power_brake_ms: int | None
+    hardware_ms: int | None
+    power_cap_ms: int | None
 
 
 _GPUS: Final = """
@@ -64,7 +68,8 @@ _GPUS: Final = """
         (h.held_ms - h.unknown_ms) / nullif(h.held_ms - h.unmeasurable_ms, 0) AS coverage,
         h.util_mean_pct, f.util_p95_pct, f.util_max_pct, h.sm_mean_pct, CAST(h.mem_max_mib AS DOUBLE) AS mem_max_mib,
         g.mem_total_mib, h.power_mean_w, g.power_limit_w, f.energy_j / 3600000 AS energy_kwh, f.energy_estimated,
-        f.leading_idle_ms, f.trailing_idle_ms, f.longest_idle_ms, f.throttled_ms
+        f.leading_idle_ms, f.trailing_idle_ms, f.longest_idle_ms, f.throttled_ms,
+        f.heat_ms, f.power_brake_ms, f.hardware_ms, f.power_cap_ms
     FROM allocation a LEFT JOIN hours h ON h.gpu_key = a.gpu_key LEFT JOIN gpu g ON g.gpu_key = a.gpu_key
         LEFT JOIN node n ON n.node_key = a.node_key
         LEFT JOIN footprint_gpu f ON f.run_key = a.run_key AND f.gpu_key = a.gpu_key
@@ -93,7 +98,8 @@ def _unplaced(number: int, start_ms: int, end_ms: int | None, held_ms: int) -> G
         (
             *("uuid", "node", "model", "util_mean_pct", "util_p95_pct", "util_max_pct", "sm_mean_pct", "mem_max_mib"),
             *("mem_total_mib", "power_mean_w", "power_limit_w", "energy_kwh", "energy_estimated", "leading_idle_ms"),
-            *("trailing_idle_ms", "longest_idle_ms", "throttled_ms"),
+            *("trailing_idle_ms", "longest_idle_ms", "throttled_ms", "heat_ms", "power_brake_ms", "hardware_ms"),
+            "power_cap_ms",
         )
     )
     return GpuUse(

@@ -10,10 +10,11 @@ from analytics.queries import lanes as lane_queries
 from analytics.queries import series as series_queries
 from analytics.queries.job import JobDetail
 from analytics.wording import format_duration, plural
+from dashboard.bands import Bands
 from dashboard.components import cards, chart
 from dashboard.components.marks import state_label
 from dashboard.figures import MAX_LANES, lanes_figure
-from dashboard.multiples import METRICS, ROWS, metrics_figure, shown_rows, what_is_drawn
+from dashboard.multiples import METRICS, ROWS, bands_of, metrics_figure, shown_rows, what_is_drawn
 from dashboard.request import Request
 
 MARGIN_MS: Final = 5 * MINUTE_MS
@@ -66,6 +67,29 @@ def _lanes_summary(run: JobDetail) -> str:
     return f"{count} idle for over 90 % of the time; the table below has each GPU"
 
 
+def _slowed_words(slowed: Bands) -> str:
+    reasons = slowed.reasons
+    if not reasons:
+        return ""
+    words = [reason.words + ("" if reason.fault else " (normal under load)") for reason in reasons]
+    return f" Bands above the SM clock: {', '.join(words)}."
+
+
+def _bands_legend(slowed: Bands) -> Component | None:
+    if not slowed.reasons:
+        return None
+    marks = [
+        html.Li(
+            html.Span(
+                [html.Span(className=f"swatch band-{reason.id}"), reason.words],
+                className="state-label",
+            )
+        )
+        for reason in slowed.reasons
+    ]
+    return html.Ul(marks, className="legend")
+
+
 def metrics_card(request: Request, run: JobDetail) -> Component:
     """Returns every measured metric of the run on one time axis."""
     found = series_queries.metrics(request.cur, request.viewer, run.run_key, METRICS, MOST_POINTS)
@@ -82,12 +106,15 @@ def metrics_card(request: Request, run: JobDetail) -> Component:
     figure = metrics_figure(
         found, span(run), tops, request.zone, request.scheme, f"run-{run.run_key}", coarse=request.coarse
     )
+    slowed = bands_of(found, request.zone)
+    said = f"{drawn[0].upper()}{drawn[1:]}.{absent}{_slowed_words(slowed)} The table below has each GPU's means."
     return cards.card(
         "Measurements",
         chart.graph(
             "job-metrics",
             figure,
-            summary=f"{drawn[0].upper()}{drawn[1:]}.{absent} The table below has each GPU's means.",
+            summary=said,
+            legend=_bands_legend(slowed),
         ),
         id="metrics",
         aside=html.Span(f"per {format_duration(found.resolution_ms)}", className="resolution"),

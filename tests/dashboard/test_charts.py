@@ -10,7 +10,10 @@ from analytics.queries.series import GpuSeries, Series
 from analytics.queries.timeline import Timeline, TimelineRow
 from dashboard import figures, multiples
 from dashboard.components.chart import CONFIG, graph
+from dashboard.theme import LIGHT
+from store.database import Cursor
 from tests.dashboard.pages import Pages
+from tests.factories.footprints import footprint_gpu
 from tests.factories.ledger import HOUR, MINUTE, T0, Ledger
 
 ZONE = "Europe/Helsinki"
@@ -121,6 +124,75 @@ def test_above_16_gpus_lowest_median_and_band() -> None:
     assert middle["y"][0] == 19.5
     assert middle["y"][-1] is None
     assert middle["customdata"][0] == "20 % (lowest 0 %, n1:0)"
+
+
+def slowed(*bits: list[float | None]) -> Series:
+    """GPUs at 1,500 MHz with these reasons, a bucket each."""
+    gpus = [
+        GpuSeries(
+            gpu_key=i,
+            gpu=f"n1:{i}",
+            node="n1",
+            at_ms=[T0 + j * MINUTE for j in range(len(each))],
+            values={"sm_clock_mhz": [1500.0] * len(each), "event_reasons": each},
+        )
+        for i, each in enumerate(bits)
+    ]
+    return Series(resolution_ms=MINUTE, from_raw=True, gpus=gpus)
+
+
+def bands(series: Series) -> dict[str, list[int | None]]:
+    drawn = multiples.metrics_figure(series, (T0, T0 + HOUR), {}, ZONE, "light", "r")
+    go.Figure(drawn)
+    traces = [trace for trace in drawn["data"] if trace["type"] == "bar"]
+    top = drawn["layout"]["yaxis"]["range"][1]
+    edges = [
+        edge for trace in reversed(traces) for edge in (trace["base"], trace["base"] + max(filter(None, trace["y"])))
+    ]
+    assert edges == sorted(edges)  # one above the other, over the line and within the scale
+    assert not edges or 1500 < edges[0] < edges[-1] < top
+    return {trace["name"]: trace["customdata"] for trace in traces}
+
+
+def test_bands_say_what_held_the_clocks_down_and_on_how_many_gpus() -> None:
+    first: list[float | None] = [0x20, 0x40 | 0x8, 0x80 | 0x8, 0x8, 0x4, 0x1 | 0x2 | 0x10 | 0x100, 0, None]
+    second: list[float | None] = [0x20 | 0x4, 0, None, 0, 0x4, 0x1, 0, 0]
+    nothing: list[float | None] = [0x1, 0x2, 0x10, 0x100, 0x200, 0x400, 0, None]
+    assert bands(slowed(first, second, nothing)) == {
+        "slowed by heat": [2, 1, None, None, None, None, None, None],
+        "slowed by the power brake": [None, None, 1, None, None, None, None, None],
+        "slowed by the hardware": [None, None, None, 1, None, None, None, None],
+        "power cap reached": [1, None, None, None, 2, None, None, None],
+    }
+    assert bands(slowed(nothing)) == {}
+    assert bands(series(2)) == {}
+
+
+def test_the_power_cap_is_no_fault() -> None:
+    colours = {
+        trace["name"]: trace["marker"]["color"]
+        for trace in multiples.metrics_figure(slowed([0x24]), (T0, T0 + HOUR), {}, ZONE, "light", "r")["data"]
+        if trace["type"] == "bar"
+    }
+    assert colours == {"slowed by heat": LIGHT.text, "power cap reached": LIGHT.edge}
+
+
+def test_a_job_says_in_words_what_slowed_it(pages: Pages, ledger: Ledger, cur: Cursor) -> None:
+    gpu = ledger.gpu(ledger.node("n1"))
+    for number, bits in enumerate((0x20, 0x4, 0x1)):
+        run = ledger.run(str(201 + number))
+        ledger.hold(run, gpu)
+        ledger.hour(gpu, run, T0, active=60)
+        ledger.rows(gpu, run, T0, T0 + HOUR, util_pct=900, sm_clock_mhz=1500, event_reasons=bits)
+        times = {"heat_ms": 0, "power_brake_ms": 0, "hardware_ms": 0, "power_cap_ms": 0}
+        footprint_gpu(ledger, run, gpu, **times | ({"heat_ms": 12 * MINUTE} if bits == 0x20 else {}))
+    ledger.save(cur)
+    hot, capped, cool = (pages.get(f"/jobs/{job}").text() for job in (201, 202, 203))
+    assert "Bands above the SM clock: slowed by heat." in hot
+    assert "heat 12 min" in hot
+    assert "Bands above the SM clock: power cap reached (normal under load)." in capped
+    assert "Bands" not in cool
+    assert ["Slowed" in text for text in (hot, capped, cool)] == [True, False, False]
 
 
 def test_equal_steps_unless_the_clock_changes() -> None:

@@ -93,9 +93,12 @@ def test_memory_power_and_imbalance(scene: Scene, prints: Any) -> None:
 
 
 def test_brakes_are_counted_and_the_power_cap_is_not(scene: Scene, prints: Any) -> None:
-    hot = scene.run([busy(30, event_reasons=0x20), busy(30, event_reasons=0x4)])
+    phases = {0x20: 30, 0x4: 20, 0x40 | 0x8: 7, 0x80 | 0x8 | 0x4: 5, 0x8: 3, 0x1 | 0x2 | 0x10 | 0x100: 60, 0: 1}
+    hot = scene.run([busy(minutes, event_reasons=bits) for bits, minutes in phases.items()], [busy(60)])
     prints.make(scene)
-    assert prints.gpu(hot)["throttled_ms"] == 30 * MINUTE
+    names = ("throttled_ms", "heat_ms", "power_brake_ms", "hardware_ms", "power_cap_ms")
+    assert [prints.gpu(hot)[name] for name in names] == [45 * MINUTE, 37 * MINUTE, 5 * MINUTE, 3 * MINUTE, 25 * MINUTE]
+    assert [prints.gpu(hot, 1)[name] for name in names[1:]] == [None] * 4
 
 
 @pytest.mark.parametrize(
