@@ -164,14 +164,23 @@ def _findings(request: Request, run: JobDetail) -> Component:
     shown += [recommendation(row) for row in run.recommendations if not row.missing]
     unjudged = could_not_judge(run.unjudged)
     if not shown:
-        quiet = "Nothing found. " + ("Its GPUs were used." if not run.unjudged else "Some things could not be judged.")
-        shown = [cards.empty(quiet)]
+        shown = [cards.empty(_quiet(run))]
     lacking = [f"{row.title}: {row.missing}." for row in run.recommendations if row.missing]
     later = html.P(lacking[0], className="muted") if lacking else None
     heading = "What to change" if run.findings or run.recommendations else "Findings"
     return cards.card(
         heading, [*shown, later, unjudged], id="findings", aside=html.Span(ask(request.site), className="muted")
     )
+
+
+def _quiet(run: JobDetail) -> str:
+    """What is said where nothing was found: that it was used, only where it was."""
+    if run.unjudged:
+        return "Nothing found. Some things could not be judged."
+    measured = run.gpu_h - run.unknown_gpu_h
+    if measured and run.idle_gpu_h <= measured / 2:
+        return "Nothing found. Its GPUs were used."
+    return "Nothing found: no rule in force speaks of what its GPUs did."
 
 
 def _figures(run: JobDetail) -> Component:
