@@ -126,6 +126,8 @@ class ScheduleSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     """Findings on runs whose footprint is new."""
     rightsize_s: Positive = 900.0
     """Recommendations."""
+    report_s: Positive = 300.0
+    """Whether a week has ended and has no report yet."""
     keep_days: Count = 14
     """Days that the record of a job's run is kept."""
 

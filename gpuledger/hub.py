@@ -73,7 +73,10 @@ class Hub:
             settings.site,
             clock_ms,
             states=store.states,
-            more=[weekly_job(settings.site), Job(name=RECEIVE, every_s=RECEIVE_S, work=self._tell_refused)],
+            more=[
+                weekly_job(settings.site, settings.analytics.schedule.report_s),
+                Job(name=RECEIVE, every_s=RECEIVE_S, work=self._tell_refused),
+            ],
         )
         self._ingester = Ingester(self.database, self.inbox, store.states, self._schedule.runner, self.give_up)
 

@@ -55,9 +55,9 @@ def serve_synthetic(settings: Settings, data: Path, demo: DemoSettings) -> None:
 
 
 def _hurried(settings: Settings) -> Settings:
-    """Two weeks arrive within a minute here: recommendations follow sooner than on a real cluster."""
+    """Two weeks arrive within a minute here: recommendations and the report follow sooner than on a real cluster."""
     replace = msgspec.structs.replace
-    schedule = replace(settings.analytics.schedule, rightsize_s=RIGHTSIZE_S)
+    schedule = replace(settings.analytics.schedule, rightsize_s=RIGHTSIZE_S, report_s=RIGHTSIZE_S)
     return replace(settings, analytics=replace(settings.analytics, schedule=schedule))
 
 

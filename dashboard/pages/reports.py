@@ -10,6 +10,7 @@ from dash.development.base_component import Component
 
 from analytics.queries import reports as queries
 from analytics.queries.reports import ReportRow
+from analytics.reports.weeks import last_closed_week
 from analytics.wording import plural
 from dashboard.components import cards, tables
 from dashboard.components.links import copy_button
@@ -20,6 +21,9 @@ from dashboard.request import Request
 
 PER_PAGE: Final = 50
 COMMAND: Final = "gpuledger report -o report.html"
+
+
+FIRST: Final = "The first report is made after the first complete week, Monday 08:00."
 
 
 def body(request: Request) -> Sequence[Any]:
@@ -34,7 +38,7 @@ def _archive(request: Request) -> Component:
         return cards.card(
             "No report yet",
             cards.empty(
-                "The first report is made after the first complete week, Monday to Monday.",
+                _when(request),
                 next_step=["For the week so far: ", html.Code(COMMAND), " ", copy_button(COMMAND, "the command")],
             ),
             id="archive",
@@ -54,6 +58,14 @@ def _archive(request: Request) -> Component:
         ],
         id="archive",
     )
+
+
+def _when(request: Request) -> str:
+    store = request.store
+    if store.data_from_ms is None or store.data_to_ms is None:
+        return FIRST
+    week = last_closed_week(store.data_from_ms, store.data_to_ms, request.zone)
+    return FIRST if week is None else f"The report of {week.label} is made once its data is summed, within minutes."
 
 
 def _row(request: Request, row: ReportRow) -> Sequence[Any]:

@@ -65,7 +65,7 @@ def _fill(settings: Settings, data: Path, demo: DemoSettings) -> None:
             settings.store,
             settings.analytics,
             site,
-            more=[weekly_job(site)],
+            more=[weekly_job(site, settings.analytics.schedule.report_s)],
             on_day=tell,
         )
     except (StoreError, OtherCluster) as error:

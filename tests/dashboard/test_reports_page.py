@@ -1,0 +1,14 @@
+"""The archive before its first report."""
+
+from collections.abc import Callable
+
+from store.database import Cursor
+from tests.dashboard.pages import Pages
+from tests.factories.ledger import DAY, T0, Ledger
+
+
+def test_an_empty_archive_says_what_it_waits_for(pages: Pages, small: Callable[..., Ledger], cur: Cursor) -> None:
+    small()
+    assert "after the first complete week" in pages.get("/reports").text()
+    cur.execute("UPDATE node SET first_ms = $1, last_ms = $2", [T0, T0 + 8 * DAY])
+    assert "The report of 2026-W48 is made once its data is summed" in pages.get("/reports").text()
