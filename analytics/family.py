@@ -22,13 +22,15 @@ _HEX: Final = r"(^|[^0-9A-Za-z])[0-9a-fA-F]{7,64}($|[^0-9A-Za-z])"
 _MASKS: Final = ((_UUID, "#"), (_HEX, r"\1#\2"), (_HEX, r"\1#\2"), ("[0-9]+", "#"), ("#([._-]*#)+", "#"))
 
 
-def _masked(sql: str) -> str:
+def masked(column: str) -> str:
+    """Returns SQL for a column of job names with what differs from run to run as ``#``."""
+    sql = f"coalesce({column}, '')"
     for pattern, replacement in _MASKS:
         sql = f"regexp_replace({sql}, '{pattern}', '{replacement}', 'g')"
     return sql
 
 
-MASKED_NAME_SQL: Final = _masked("coalesce(run.name, '')")
+MASKED_NAME_SQL: Final = masked("run.name")
 """The job name with what differs from run to run as ``#``."""
 
 _generic = ", ".join(f"'{name}'" for name in GENERIC_NAMES)

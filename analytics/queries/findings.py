@@ -4,6 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
+from analytics.family import masked
 from analytics.model import HOUR_MS, MINUTE_MS, Filter, Provenance, Viewer, Window
 from analytics.queries.pieces import UNITS_PER_GPU_H, WEIGHT
 from analytics.queries.scope import Condition, Params, fill, of_runs_on_places, visible
@@ -32,6 +33,8 @@ class FindingRow(msgspec.Struct, frozen=True, kw_only=True):
     account: str | None
     partition: str | None
     name: str | None
+    masked_name: str
+    family: str | None
     start_ms: int
     end_ms: int
     open: bool
@@ -41,14 +44,6 @@ class FindingRow(msgspec.Struct, frozen=True, kw_only=True):
     numbers: dict[str, object]
     thresholds: dict[str, object]
     found_ms: int
-
-
-class FindingGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """What one rule found in one person's runs of one name, array tasks and requeued runs among them."""
-
-    first: FindingRow
-    runs: int
-    gpu_h: float
 
 
 class RuleTotal(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,7 +102,8 @@ class IdleNow(msgspec.Struct, frozen=True, kw_only=True):
 
 # Findings on a node, with no run, are the administrators' only.
 _FROM: Final = """
-    FROM finding f LEFT JOIN run r ON r.run_key = f.run_key WHERE {where}"""
+    FROM finding f LEFT JOIN run r ON r.run_key = f.run_key
+    LEFT JOIN footprint_run p ON p.run_key = f.run_key WHERE {where}"""
 
 # A window counts only the hours that lie in it, as with every other figure. An hour belongs to the window in which it
 # begins, so that weeks add up exactly in zones that are not whole hours from UTC, too.
@@ -117,11 +113,13 @@ _IN_WINDOW: Final = """
             SELECT run_key, rule, CAST(sum(gpu_ms) AS BIGINT) AS gpu_ms FROM finding_hour
             WHERE hour_ms >= $start AND hour_ms < $end GROUP BY ALL) AS within
         ON within.run_key = f.run_key AND within.rule = f.rule) AS f
-    LEFT JOIN run r ON r.run_key = f.run_key WHERE {where}"""
+    LEFT JOIN run r ON r.run_key = f.run_key
+    LEFT JOIN footprint_run p ON p.run_key = f.run_key WHERE {where}"""
 
-_ROWS: Final = """
+_ROWS: Final = f"""
     SELECT f.finding_id AS id, f.rule, f.rule_version, f.title, f.sentence, f.fix, f.run_key, r.job_id, r.job_id_raw,
-        r.cluster, r.user_name AS "user", r.account, r."partition", r.name, f.start_ms, f.end_ms,
+        r.cluster, r.user_name AS "user", r.account, r."partition", r.name,
+        {masked("r.name")} AS masked_name, p.family, f.start_ms, f.end_ms,
         f.closed_ms IS NULL AS open, f.gpu_ms, f.confidence, f.coverage, f.numbers, f.thresholds, f.found_ms"""
 
 _BY_RULE: Final = """
@@ -159,8 +157,6 @@ _IDLE_NOW: Final = """
             AND f.rule IN ('idle_now', 'interactive_idle')) AS finding_id
     FROM idle i JOIN run r ON r.run_key = i.run_key
     WHERE i.idle_ms >= $least AND i.to_ms >= $fresh ORDER BY idle_gpu_h DESC, r.run_key LIMIT $limit"""
-
-_EVERY: Final = 100_000  # a group is the sum of all that belongs to it, not of a page of them
 
 IDLE_NOW_MS: Final = HOUR_MS
 """A run counts as idle now from this long on, as the rule of that name has it by default."""
@@ -232,22 +228,6 @@ def of_run(cur: Cursor, viewer: Viewer, run_key: int) -> list[FindingRow]:
     return [_finding(*row) for row in rows]
 
 
-def grouped(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> list[FindingGroup]:
-    """Returns all findings of :func:`findings`, those that one change would mend as one, most GPU-hours first.
-
-    ``first`` is the one with the most GPU-hours.
-    """
-    together: dict[tuple[str | None, ...], list[FindingRow]] = {}
-    for row in findings(cur, viewer, window, where, limit=_EVERY).items:
-        what = row.name or (row.job_id or str(row.id)).partition("_")[0]
-        together.setdefault((row.rule, row.cluster, row.user, what), []).append(row)
-    groups = [
-        FindingGroup(first=rows[0], runs=len({row.run_key for row in rows}), gpu_h=sum(row.gpu_h for row in rows))
-        for rows in together.values()
-    ]
-    return sorted(groups, key=lambda group: -group.gpu_h)
-
-
 def explain(cur: Cursor, viewer: Viewer, finding_id: int) -> FindingRow | None:
     """Returns one finding as it was judged, or None where there is none that the viewer may see."""
     condition = visible(viewer) & Condition("f.finding_id = $finding_id", {"finding_id": finding_id})
@@ -294,6 +274,6 @@ def _finding(*values: Any) -> FindingRow:
 
 _COLUMNS: Final = (
     "id", "rule", "rule_version", "title", "sentence", "fix", "run_key", "job_id", "job_id_raw", "cluster", "user",
-    "account", "partition", "name", "start_ms", "end_ms", "open", "gpu_ms", "confidence", "coverage", "numbers",
-    "thresholds", "found_ms",
+    "account", "partition", "name", "masked_name", "family", "start_ms", "end_ms", "open", "gpu_ms", "confidence",
+    "coverage", "numbers", "thresholds", "found_ms",
 )  # fmt: skip

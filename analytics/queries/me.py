@@ -6,7 +6,8 @@ import msgspec
 
 from analytics.model import Filter, Viewer, Window
 from analytics.queries.comparison import active_share_pct
-from analytics.queries.findings import FindingGroup, IdleNow, grouped, idle_now
+from analytics.queries.finding_groups import FindingGroup, grouped
+from analytics.queries.findings import IdleNow, idle_now
 from analytics.queries.hours import Hours, hours
 from analytics.queries.jobs import JobRow, jobs
 from analytics.queries.pending import unjudged_runs
@@ -31,13 +32,17 @@ class MyRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Me(msgspec.Struct, frozen=True, kw_only=True):
-    """At most three things to change, recommendations first; ``sentence`` says it in one line."""
+    """At most three things to change, recommendations first; ``sentence`` says it in one line.
+
+    ``mended`` are the findings that a recommendation above them answers.
+    """
 
     user: str
     sentence: str
     running: list[MyRun]
     recommendations: list[RecommendationRow]
     findings: list[FindingGroup]
+    mended: list[FindingGroup]
     hours: Hours
     timeline: Timeline
     recent: list[JobRow]
@@ -57,7 +62,9 @@ def me(cur: Cursor, viewer: Viewer, now_ms: int, user: str, zone: str = "UTC") -
     running = jobs(cur, viewer, month, run_now, sort="start", limit=MAX_RUNNING).items
     recent = jobs(cur, viewer, month, mine, sort="start", limit=RECENT).items
     change = recommendations(cur, viewer, fortnight, mine, limit=MAX_CHANGES).items
-    seen = grouped(cur, viewer, fortnight, mine)
+    found = grouped(cur, viewer, fortnight, mine)
+    # What a recommendation would mend is one thing to change with it, not another.
+    seen = [group for group in found if not group.is_of({row.family for row in change})]
     total = hours(cur, viewer, month, mine)
     return Me(
         user=user,
@@ -65,6 +72,7 @@ def me(cur: Cursor, viewer: Viewer, now_ms: int, user: str, zone: str = "UTC") -
         running=_running(cur, viewer, running, mine, now_ms),
         recommendations=change,
         findings=seen[: MAX_CHANGES - len(change)],
+        mended=[group for group in found if group not in seen],
         hours=total,
         timeline=over_time(cur, viewer, month, mine, max_points=DAYS + 1),
         recent=recent,

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from analytics.family import SUBMISSION_SQL
+from analytics.family import MASKED_NAME_SQL, SUBMISSION_SQL
 from analytics.settings import RightsizingSettings
 from store.database import Cursor
 
@@ -21,7 +21,8 @@ WITH used AS (
                AS mem_mib,
            list(energy_j ORDER BY energy_j) AS energies_j
     FROM footprint_gpu JOIN gpu USING (gpu_key) GROUP BY run_key)
-SELECT run_key, family, run.cluster, user_name AS user, account, "partition", model, name, nodes,
+SELECT run_key, family, run.cluster, user_name AS user, account, "partition", model, name,
+       replace({MASKED_NAME_SQL}, '#', '*') AS name_pattern, nodes,
        req_gpus AS asked_gpus, {SUBMISSION_SQL} AS submission, state, f.start_ms, f.end_ms, finished,
        coalesce(elapsed_ms, f.end_ms - f.start_ms) AS elapsed_ms, timelimit_ms, timelimit_unlimited, coverage,
        coalesce(gpus_peak, 0) AS gpus_peak, coalesce(mem_mib, 0)::DOUBLE AS mem_mib, mem_total_mib, energies_j,
@@ -42,6 +43,7 @@ class PastRun(msgspec.Struct, frozen=True, kw_only=True):
     partition: str | None
     model: str | None
     name: str | None
+    name_pattern: str  # with what differs from run to run as *
     nodes: int | None
     asked_gpus: int
     submission: str

@@ -69,7 +69,7 @@ def proposal(history: History, change: Change, settings: RightsizingSettings, no
         account=latest.account,
         partition=latest.partition,
         model=latest.model,
-        name=latest.name,
+        name=latest.name if len({run.name for run in history.runs}) == 1 else latest.name_pattern,
         current=change.current,
         proposed=change.proposed,
         before_lines="\n".join(change.before),

@@ -1,12 +1,13 @@
 """A finding with its evidence, and a recommendation with its lines: help, not blame."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from dash import html
 from dash.development.base_component import Component
 
-from analytics.queries.findings import FindingGroup, FindingRow, UnjudgedRow
+from analytics.queries.finding_groups import FindingGroup
+from analytics.queries.findings import FindingRow, UnjudgedRow
 from analytics.queries.recommendations import RecommendationRow
 from analytics.site import SiteSettings
 from analytics.wording import format_energy, format_gpu_h, format_ratio, format_time, plural
@@ -14,6 +15,7 @@ from dashboard.components.attributes import attributes
 from dashboard.components.links import before_after, copy_lines, run_link
 from dashboard.components.marks import badge, name
 from dashboard.components.tables import definition
+from dashboard.filters import Address
 
 
 def finding(row: FindingRow, site: SiteSettings, *, with_run: bool = False, running: bool = False) -> Component:
@@ -105,8 +107,11 @@ def ask(site: SiteSettings) -> Any:
     return html.Span(["Is something here wrong? Ask ", who, "."])
 
 
-def recommendation(row: RecommendationRow, *, with_user: bool = False) -> Component:
-    """Returns a recommendation: the person's gain first, then the lines to copy, then what it rests on."""
+def recommendation(row: RecommendationRow, *, with_user: bool = False, mends: Sequence[FindingGroup] = ()) -> Component:
+    """Returns a recommendation: the person's gain first, then the lines to copy, then what it rests on.
+
+    ``mends`` are findings that it answers.
+    """
     frees = ""
     if row.gpu_h_week > 0:
         energy = format_energy(row.energy_kwh_week, estimated=True) if row.energy_kwh_week is not None else None
@@ -137,12 +142,25 @@ def recommendation(row: RecommendationRow, *, with_user: bool = False) -> Compon
             ),
             html.P([html.Strong("You gain: "), row.gain], className="fix"),
             before_after(row.before_lines, row.after_lines),
-            html.P(f"{frees}{rests}", className="muted"),
+            *(html.P(_mended(group), className="muted") for group in mends),
+            html.P([f"{frees}{rests} ", _its_runs(row)], className="muted"),
         ],
         className="finding",
         id=f"recommendation-{row.id}",
         **attributes(data_recommendation=row.id, data_value=repr(row.gpu_h_week)),
     )
+
+
+def _mended(group: FindingGroup) -> str:
+    return f"Seen in {plural(group.runs, 'run')}: {group.first.title}, {format_gpu_h(group.gpu_h)}."
+
+
+def _its_runs(row: RecommendationRow) -> Component:
+    """The runs it rests on, as far as a filter can name them: those whose names share the part that stays the same."""
+    same = max((row.name or "").split("*"), key=len)
+    wanted = {"user": row.user, "partition": row.partition, "text": same, "range": "30d"}
+    address = Address("/jobs", {name: value for name, value in wanted.items() if value})
+    return html.A("See its runs", href=address.href, className="strong-link")
 
 
 def could_not_judge(rows: list[UnjudgedRow]) -> Component | None:

@@ -88,7 +88,10 @@ def _running(request: Request, mine: Me) -> Component:
 
 
 def _changes(request: Request, mine: Me) -> Component:
-    shown = [recommendation(row) for row in mine.recommendations[:MOST_CHANGES]]
+    shown = [
+        recommendation(row, mends=[group for group in mine.mended if row.family in group.families])
+        for row in mine.recommendations[:MOST_CHANGES]
+    ]
     room = MOST_CHANGES - len(shown)
     running = {run.job.run_key for run in mine.running}
     shown += [finding_group(group, request.site, running) for group in mine.findings[:room]]

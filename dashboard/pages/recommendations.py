@@ -42,16 +42,21 @@ def _sentence(page: RecommendationPage) -> Component:
     if not total.count:
         text = "No recommendation yet: each needs at least 5 comparable finished runs from 3 submissions."
     else:
-        text = (
-            f"{plural(total.count, 'recommendation')} would free {format_gpu_h(total.gpu_h_week)} a week "
-            "and start jobs sooner."
-        )
+        text = _said(total.freeing, total.count - total.freeing, total.gpu_h_week)
     return html.P(
         text,
         className="sentence",
         id="sentence",
         **attributes(data_figure="gpu_h_week", data_value=repr(total.gpu_h_week)),
     )
+
+
+def _said(freeing: int, others: int, gpu_h_week: float) -> str:
+    less = f"{plural(others, 'recommendation')} to ask for less of what was not used; no GPU-hours are freed by it."
+    if not freeing:
+        return less
+    freed = f"{plural(freeing, 'recommendation')} would free {format_gpu_h(gpu_h_week)} a week"
+    return f"{freed}; {others} more only ask for less." if others else f"{freed}."
 
 
 def _list(request: Request, page: RecommendationPage) -> Component | None:

@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from analytics.queries.findings import FindingGroup, findings, grouped
+from analytics.queries.finding_groups import FindingGroup, grouped
+from analytics.queries.findings import findings
 from analytics.reports.model import Cell, Context, Section, Table
 from analytics.reports.registry import section
 from analytics.wording import UNKNOWN, number_gpu_h, plural

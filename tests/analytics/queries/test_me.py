@@ -86,3 +86,17 @@ def test_running_ones_in_one_sentence_each_and_the_time_left(cur: Cursor, ledger
 
 def test_every_word_used_for_states_is_in_the_glossary() -> None:
     assert {"capacity", "allocated", "active", "low", "idle", "not measured"} <= GLOSSARY.keys()
+
+
+def test_what_a_recommendation_mends_is_no_other_thing(cur: Cursor, ledger: Ledger) -> None:
+    busy(ledger)
+    recommend(ledger, "r", gpu_h=10, last_run_ms=NOW - HOUR)
+    for number in range(3):
+        run = ledger.run(name=f"gnn-traffic-{number}")
+        footprint_run(ledger, run, family="f-r")
+        ledger.finding(run, "gpus_unused", gpu_h=3)
+    ledger.finding(ledger.run(name="other"), gpu_h=1)
+    ledger.save(cur)
+    page = me(cur, ADMIN, NOW, "ann")
+    assert [(group.first.name, group.runs) for group in page.findings] == [("other", 1)]
+    assert [(group.runs, group.gpu_h) for group in page.mended] == [(3, 9)]

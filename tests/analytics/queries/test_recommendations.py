@@ -46,7 +46,7 @@ def test_most_hours_first_with_lines_and_status(three: Cursor) -> None:
     )
     assert small.after_lines == ["#SBATCH --gpus=1", "#SBATCH --mem=64G"]
     assert (small.status, small.run_keys) == ("new", [1, 2])
-    assert (page.total.count, page.total.gpu_h_week, page.next) == (2, 42, None)
+    assert (page.total.count, page.total.freeing, page.total.gpu_h_week, page.next) == (2, 2, 42, None)
 
 
 def test_what_lacks_evidence_comes_last_and_frees_nothing(three: Cursor) -> None:

@@ -177,7 +177,9 @@ def test_another_name_is_another_family(bench: Bench) -> None:
 def test_digits_in_a_name_do_not_matter(bench: Bench) -> None:
     for number in range(5):
         bench.add([busy(60)], [idle(60)], name=f"train-lr0.{number}-3f2a9b1c{number}")
-    assert bench.made()["gpus"]["missing"] is None
+    made = bench.made()["gpus"]
+    assert made["missing"] is None
+    assert made["name"] == "train-lr*"
 
 
 def test_shared_gpus_and_sessions_asked_for_nothing_to_shrink(bench: Bench) -> None:
