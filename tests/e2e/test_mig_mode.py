@@ -1,5 +1,6 @@
 """A GPU in MIG mode from the driver's library to pages: nobody on it is called idle, whatever the driver answers."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,16 @@ def test_the_pages_call_nothing_of_it_idle(pages: Pages) -> None:
         "Decoder, Encoder, Memory controller, Utilization the driver or device does not"
         in _open(pages, "/health").text()
     )
+
+
+def test_the_program_on_it_is_told_all_the_same(pages: Pages) -> None:
+    for index, run in enumerate(_sessions(pages)):
+        (program,) = run["processes"]["items"]
+        assert (program["gpu"], program["pid"], program["uid"]) == (f"n1:{index}", os.getpid(), os.getuid())
+        assert (program["program"], program["mem_max_mib"]) == (Path("/proc/self/comm").read_text().strip(), 10 * 1024)
+        assert (program["user"], program["foreign"]) == (run["user"], False)
+        assert (program["first_ms"], program["last_ms"]) == (run["start_ms"], run["end_ms"])
+        assert "Processes" in _open(pages, f"/jobs/{run['job_id']}").text()
 
 
 def _sessions(pages: Pages) -> list[Any]:
