@@ -32,7 +32,7 @@ def command(settings: Settings, source: Source, jobid: str | None, watch: bool, 
             if json_:
                 emit(as_json(runs if all_ else runs[0]))
             else:
-                emit("\n\n".join(_text(run, settings.site.zone) for run in runs))
+                emit("\n\n".join(_text(run, settings.site.zone, source) for run in runs))
             if not watch or runs[0]["end_ms"] is not None:
                 return
             time.sleep(EVERY_S)
@@ -53,8 +53,8 @@ def _runs(answers: Answers, jobid: str, *, all_: bool) -> list[dict[str, Any]]:
     return [first, *(answers.json(path, {"run": run_key}) for run_key in others)]
 
 
-def _text(run: dict[str, Any], zone: str) -> str:
-    return "\n\n".join(part for part in (_facts(run, zone), _gpus(run), _found(run), _asked(run)) if part)
+def _text(run: dict[str, Any], zone: str, source: Source) -> str:
+    return "\n\n".join(part for part in (_facts(run, zone), _gpus(run), _found(run, source), _asked(run)) if part)
 
 
 def _facts(run: dict[str, Any], zone: str) -> str:
@@ -91,9 +91,10 @@ def _gpus(run: dict[str, Any]) -> str:
     )
 
 
-def _found(run: dict[str, Any]) -> str:
+def _found(run: dict[str, Any], source: Source) -> str:
     lines = [
-        f"{finding['title']}. {finding['sentence']}\n  {finding['fix']}\n  (gpuledger explain {finding['id']})"
+        f"{finding['title']}. {finding['sentence']}\n  {finding['fix']}\n"
+        f"  (gpuledger explain {finding['id']}{source.option})"
         for finding in run["findings"]
     ]
     lines += [f"Could not judge: {each['reason']}." for each in run["unjudged"]]

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from gpuledger.source import Source
 from store.database import Database
 from tests.factories.ledger import HOUR, T0, Ledger
 from tests.gpuledger.said import refused, said
@@ -18,6 +19,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         run, gpu = ledger.run("101", account="vision"), ledger.gpu(ledger.node("n1"))
         ledger.hold(run, gpu)
         ledger.hour(gpu, run, T0, idle=60, util_pct=0)
+        ledger.finding(run)
         ledger.run("102", account="physics", end_ms=T0 + 2 * HOUR)
         ledger.save(cursor)
     return folder
@@ -66,3 +68,16 @@ def test_two_forms_are_refused(data: Path) -> None:
 def test_a_word_is_no_number() -> None:
     assert "'xyz' is not a valid whole number" in refused("explain", "xyz", code=2)
     assert "'x' is not a valid whole number" in refused("serve", "--port", "x", code=2)
+
+
+def test_a_command_to_copy_asks_the_same_directory(data: Path) -> None:
+    text = said("job", "101", "--data", data).out
+    command = text.partition("(gpuledger ")[2].partition(")")[0]
+    assert command == f"explain 1 --data {data}"
+    assert said(*command.split()).code == 0
+
+
+def test_where_the_configuration_says_whom_to_ask_a_command_needs_no_more() -> None:
+    assert Source(data=Path("/var/lib/gpuledger"), hub="http://127.0.0.1:8050").option == ""
+    assert Source(hub="http://hub:8050").option == " --hub http://hub:8050"
+    assert Source(data=Path("my data")).option == " --data 'my data'"
