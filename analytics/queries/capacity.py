@@ -5,14 +5,13 @@ from their parent. Where more was held in an hour than a device's capacity there
 the device existed nonetheless and its capacity is what was held: ``capacity = held + stray + unallocated``, exactly.
 """
 
-from collections.abc import Iterable
 from typing import Final
 
 import msgspec
 
-from analytics.model import Filter, Window
+from analytics.model import MINUTE_MS, Filter, Window
 from analytics.queries.pieces import WEIGHT, WHOLE
-from analytics.queries.rollup import rollup
+from analytics.queries.rollup import floor, rollup
 from analytics.queries.scope import Condition, fill, of_places
 from store.database import Cursor
 
@@ -62,15 +61,34 @@ class Used(msgspec.Struct, frozen=True):
     beyond: int
 
 
+class Whole(msgspec.Struct, frozen=True):
+    """What there was in a period, weight x ms: ``capacity = held + stray + unallocated``."""
+
+    capacity: int
+    stray: int
+    unallocated: int
+
+
 class Capacity(msgspec.Struct, frozen=True):
     """Known devices and the buckets in which something was used; all amounts are weight x ms."""
 
     roots: list[Root]
     used: list[Used]
+    to_ms: int
 
     def known(self, start_ms: int, end_ms: int) -> int:
-        """Returns the capacity of the known devices in [start_ms, end_ms)."""
+        """Returns the capacity of the known devices in [start_ms, end_ms), up to the data's end."""
+        end_ms = min(end_ms, self.to_ms)
         return sum(root.weight * max(0, end_ms - max(start_ms, root.first_ms)) for root in self.roots)
+
+    def within(self, start_ms: int, end_ms: int) -> Whole:
+        """Returns what there was in [start_ms, end_ms), from the buckets that begin there."""
+        held = stray = beyond = 0
+        for bucket in self.used:
+            if floor(start_ms, MINUTE_MS) <= bucket.at_ms < end_ms:
+                held, stray, beyond = held + bucket.held, stray + bucket.stray, beyond + bucket.beyond
+        total = self.known(start_ms, end_ms) + beyond
+        return Whole(total, stray, total - held - stray)
 
 
 def capacity(cur: Cursor, window: Window, where: Filter, data_to_ms: int, *, minutes: bool = False) -> Capacity:
@@ -84,12 +102,4 @@ def capacity(cur: Cursor, window: Window, where: Filter, data_to_ms: int, *, min
     params = {"whole": WHOLE, "end": min(window.end_ms, data_to_ms)} | rows.params | used.params | known.params
     places = _PLACES if used.params else ""
     found = cur.rows(fill(_USED, devices=devices, rollup=rows.sql, places=places, used=used.sql), params, Used)
-    return Capacity(cur.rows(fill(_ROOTS, devices=devices), known.params, Root), found)
-
-
-def total(used: Iterable[Used]) -> tuple[int, int, int]:
-    """Returns held, stray and beyond over buckets."""
-    held = stray = beyond = 0
-    for bucket in used:
-        held, stray, beyond = held + bucket.held, stray + bucket.stray, beyond + bucket.beyond
-    return held, stray, beyond
+    return Capacity(cur.rows(fill(_ROOTS, devices=devices), known.params, Root), found, data_to_ms)

@@ -5,6 +5,7 @@ of an hour in which no kernel ran, over the window and the 30 days before; a GPU
 model.
 """
 
+from collections.abc import Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -13,6 +14,7 @@ from analytics.model import HOUR_MS, Filter, Viewer, Window
 from analytics.queries.pieces import pieces
 from analytics.queries.rollup import floor
 from analytics.queries.scope import fill
+from analytics.queries.sums import by_number
 from store.database import Cursor
 
 Source = Literal["measured", "estimated"]
@@ -20,29 +22,30 @@ Source = Literal["measured", "estimated"]
 LEARN_MS: Final = 30 * 24 * HOUR_MS
 _LEAST_MS: Final = 10 * 60 * 1000  # a mean over less says little about idle power
 
-_COLUMNS: Final = ("gpu_key", "weight", "sm_sum", "sm_ms", "power_sum", "power_ms", "power_limit_w")
+_SEEN: Final = """
+    SELECT gpu_key, min(power_w_sum / power_w_ms) / 10 FROM gpu_hour
+    WHERE hour_ms >= $learn_from AND hour_ms < $learn_to AND util_pct_max = 0
+        AND util_pct_ms >= $least AND power_w_ms >= $least GROUP BY gpu_key"""
 
-# Ratios are summed as integers (0.001 x weight x ms): sums of floats differ from run to run. least() and greatest()
-# pass over NULL, hence the conditions on what is known.
+_GPUS: Final = "SELECT gpu_key, model, power_limit_w FROM gpu"
+
+# Ratios are summed as integers (0.001 x ms): sums of floats differ from run to run. least() and greatest() pass over
+# NULL, hence the condition on what is known.
 _EFFECTIVE: Final = """
-    WITH seen AS (
-        SELECT gpu_key, min(power_w_sum / power_w_ms) / 10 AS idle_w FROM gpu_hour
-        WHERE hour_ms >= $learn_from AND hour_ms < $learn_to AND util_pct_max = 0
-            AND util_pct_ms >= $least AND power_w_ms >= $least GROUP BY gpu_key),
-    idle AS (
-        SELECT g.gpu_key, coalesce(s.idle_w, min(s.idle_w) OVER (PARTITION BY g.model)) AS idle_w
-        FROM gpu g LEFT JOIN seen s ON s.gpu_key = g.gpu_key),
+    WITH idle AS (
+        SELECT unnest($numbers) AS number, unnest($gpu_keys) AS gpu_key, unnest($idle_ws) AS idle_w,
+            unnest($range_ws) AS range_w),
     row AS (
-        SELECT p.weight, p.sm_sum, p.sm_ms, p.power_ms,
-            (p.power_sum / p.power_ms / 10 - i.idle_w) / nullif(p.power_limit_w - i.idle_w, 0) AS load
-        FROM ({piece}) AS p LEFT JOIN idle i ON i.gpu_key = p.gpu_key)
-    SELECT CAST(coalesce(sum(sm_sum) FILTER (sm_ms > 0), 0) AS HUGEINT) AS measured,
-        CAST(coalesce(sum(sm_ms) FILTER (sm_ms > 0), 0) AS BIGINT) AS measured_ms,
-        CAST(coalesce(sum(CAST(round(1000 * greatest(0, least(1, load))) AS BIGINT) * weight * power_ms)
-            FILTER (coalesce(sm_ms, 0) = 0 AND load IS NOT NULL), 0) AS HUGEINT) AS estimated,
-        CAST(coalesce(sum(weight * power_ms) FILTER (coalesce(sm_ms, 0) = 0 AND load IS NOT NULL), 0) AS BIGINT)
-            AS estimated_ms
-    FROM row"""
+        SELECT piece.weight, {number} AS number, piece.sm_sum, piece.sm_ms, piece.power_ms,
+            (piece.power_sum / piece.power_ms / 10 - i.idle_w) / i.range_w AS load
+        FROM ({piece}) AS piece LEFT JOIN idle i ON i.gpu_key = piece.gpu_key AND i.number = {number})
+    SELECT number, weight, CAST(sum(sm_sum) AS HUGEINT), CAST(sum(sm_ms) AS BIGINT),
+        CAST(sum(CAST(round(1000 * greatest(0, least(1, load))) AS BIGINT) * power_ms)
+            FILTER (coalesce(sm_ms, 0) = 0 AND load IS NOT NULL) AS HUGEINT),
+        CAST(sum(power_ms) FILTER (coalesce(sm_ms, 0) = 0 AND load IS NOT NULL) AS BIGINT)
+    FROM row GROUP BY ALL"""
+
+_COLUMNS: Final = ("at_ms", "gpu_key", "weight", "sm_sum", "sm_ms", "power_sum", "power_ms")
 
 
 class Effective(msgspec.Struct, frozen=True):
@@ -52,25 +55,49 @@ class Effective(msgspec.Struct, frozen=True):
     source: Source | None
 
 
-class _Row(msgspec.Struct, frozen=True):
-    measured: int
-    measured_ms: int
-    estimated: int
-    estimated_ms: int
+class _Gpu(msgspec.Struct, frozen=True):
+    """Idle power of a GPU as learnt for the window of that number, and how far its limit lies above."""
+
+    number: int
+    gpu_key: int
+    idle_w: float
+    range_w: float
 
 
-def effective(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> Effective:
-    """Returns how much of the held GPUs the work filled, over the hours that can be told."""
-    piece = pieces(viewer, window, where, _COLUMNS)
-    params = piece.params | {
-        "learn_from": floor(window.start_ms - LEARN_MS, HOUR_MS),
-        "learn_to": window.end_ms,
-        "least": _LEAST_MS,
-    }
-    row = cur.rows(fill(_EFFECTIVE, piece=piece.sql), params, _Row)[0]
-    if not row.measured_ms + row.estimated_ms:
+def effective(cur: Cursor, viewer: Viewer, windows: Sequence[Window], where: Filter) -> list[Effective]:
+    """Returns for each of windows that follow each other how much of the held GPUs the work filled, where told."""
+    span = Window(start_ms=windows[0].start_ms, end_ms=windows[-1].end_ms)
+    piece, key = pieces(viewer, span, where, _COLUMNS, weigh=False), by_number(windows)
+    gpus = _learn(cur, windows)
+    params = piece.params | key.params
+    params |= {f"{name}s": [getattr(gpu, name) for gpu in gpus] for name in _Gpu.__struct_fields__}
+    rows = cur.tuples(fill(_EFFECTIVE, number=key.sql, piece=piece.sql), params)
+    return [_mean([row[1:] for row in rows if row[0] == index]) for index in range(len(windows))]
+
+
+def _learn(cur: Cursor, windows: Sequence[Window]) -> list[_Gpu]:
+    gpus = cur.tuples(_GPUS)
+    found = []
+    for index, window in enumerate(windows):
+        learn = {"learn_from": floor(window.start_ms - LEARN_MS, HOUR_MS), "learn_to": window.end_ms}
+        seen = dict(cur.tuples(_SEEN, learn | {"least": _LEAST_MS}))
+        lowest: dict[str | None, float] = {}
+        for gpu_key, model, _ in gpus:
+            if gpu_key in seen:
+                lowest[model] = min(seen[gpu_key], lowest.get(model, seen[gpu_key]))
+        for gpu_key, model, limit_w in gpus:
+            idle_w = seen.get(gpu_key, lowest.get(model))
+            if idle_w is not None and limit_w is not None and idle_w != limit_w:
+                found.append(_Gpu(index, gpu_key, idle_w, limit_w - idle_w))
+    return found
+
+
+def _mean(rows: list[tuple[int, ...]]) -> Effective:
+    """Rows of weight, measured and its time, estimated and its time."""
+    total = [sum(weight * (row[column] or 0) for weight, *row in rows) for column in range(4)]
+    measured, measured_ms, estimated, estimated_ms = total
+    if not measured_ms + estimated_ms:
         return Effective(None, None)
     return Effective(
-        (row.measured + row.estimated) / (1000 * (row.measured_ms + row.estimated_ms)),
-        "estimated" if row.estimated_ms else "measured",
+        (measured + estimated) / (1000 * (measured_ms + estimated_ms)), "estimated" if estimated_ms else "measured"
     )

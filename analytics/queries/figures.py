@@ -8,23 +8,24 @@ from analytics.queries.pieces import ENERGY_PER_KWH, UNITS_PER_GPU_H
 
 
 class Sums(msgspec.Struct, frozen=True, kw_only=True):
-    """The columns of :data:`analytics.queries.pieces.FIGURES`: weight x ms, and what they are called there."""
+    """Sums over pieces, in their units: weight x ms for times, 0.1 % x weight x ms for util_sum, 0.1 mJ for energy."""
 
-    held: int
-    active: int
-    low: int
-    idle_held: int
-    idle_empty: int
-    unknown: int
-    unmeasurable: int
-    parked: int
-    util_sum: int
-    util_ms: int
-    energy: int | None
-    energy_estimated: bool
-    runs: int
-    users: int
-    gpus: int
+    held: int = 0
+    active: int = 0
+    low: int = 0
+    idle_held: int = 0
+    idle_empty: int = 0
+    unknown: int = 0
+    unmeasurable: int = 0
+    parked: int = 0
+    util_sum: int = 0
+    util_ms: int = 0
+    energy: int | None = None
+    energy_estimated: bool = False
+    runs: int = 0
+    users: int = 0
+    gpus: int = 0
+    findings: int = 0
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,10 +8,10 @@ from ClusterShell.NodeSet import NodeSet, NodeSetParseError
 from analytics.model import HOUR_MS, Filter, Viewer, Window
 from analytics.queries import events, findings, processes, recommendations
 from analytics.queries.events import EventRow
-from analytics.queries.figures import Sums, figures
+from analytics.queries.figures import gpu_h, kwh, ratio
 from analytics.queries.findings import FindingRow, UnjudgedRow
 from analytics.queries.job_gpus import GpuUse, gpus_of_run
-from analytics.queries.pieces import FIGURE_COLUMNS, FIGURES, UNITS_PER_GPU_H, pieces
+from analytics.queries.pieces import UNITS_PER_GPU_H
 from analytics.queries.processes import Processes, ProcessRow
 from analytics.queries.recommendations import RecommendationRow
 from analytics.queries.resolve import newest, resolve
@@ -145,6 +145,27 @@ class _Run(msgspec.Struct, frozen=True, kw_only=True):
     family: str | None
 
 
+class _Done(msgspec.Struct, frozen=True, kw_only=True):
+    """What its GPUs did, as :func:`analytics.queries.runs.per_run` tells it; nothing where they have no row."""
+
+    run_key: int = 0
+    held: int = 0
+    active: int = 0
+    low: int = 0
+    idle: int = 0
+    idle_held: int = 0
+    unknown: int = 0
+    unmeasurable: int = 0
+    util_mean_pct: float | None = None
+    sm_mean_pct: float | None = None
+    mem_max_ratio: float | None = None
+    power_mean_ratio: float | None = None
+    energy: int | None = None
+    energy_estimated: bool = False
+
+
+_DONE: Final = tuple(name for name in _Done.__struct_fields__ if name != "run_key")
+
 _RUN: Final = """
     SELECT r.run_key, r.job_id, r.job_id_raw, r.cluster, r.kind, r.restart, r.name, r.user_name AS "user", r.account,
         r."partition", r.qos, r.state, r.exit_code, r.interactive, r.shared, r.submit_ms, r.start_ms, r.end_ms,
@@ -153,10 +174,6 @@ _RUN: Final = """
         CASE WHEN r.db_index IS NOT NULL THEN coalesce(r.elapsed_ms, r.end_ms - r.start_ms) END AS accounted_ms,
         p.gpus_active AS active_gpus, p.cpu_efficiency, p.leading_idle_ms, p.trailing_idle_ms, p.family
     FROM run r LEFT JOIN footprint_run p ON p.run_key = r.run_key WHERE {where}"""
-
-_TOTAL: Final = "SELECT {figures} FROM ({piece})"
-
-_MEANS: Final = "SELECT sm_mean_pct, mem_max_ratio, power_mean_ratio FROM ({runs})"
 
 _FAMILY: Final = """
     SELECT r.run_key, r.start_ms FROM footprint_run p JOIN run r ON r.run_key = p.run_key
@@ -180,10 +197,8 @@ def job(cur: Cursor, viewer: Viewer, run_key: int) -> JobDetail | None:
     end_ms = run.end_ms if run.end_ms is not None else max(run.start_ms, to_ms or 0)
     life = Window(start_ms=floor(run.start_ms, HOUR_MS), end_ms=-floor(-end_ms, HOUR_MS))
     also = Condition("h.run_key = $run", {"run": run_key})
-    piece = pieces(viewer, life, Filter(), FIGURE_COLUMNS, also=also)
-    sums = figures(cur.rows(fill(_TOTAL, figures=FIGURES, piece=piece.sql), piece.params, Sums)[0])
-    runs = per_run(viewer, life, Filter(), also)
-    means = cur.tuples(fill(_MEANS, runs=runs.sql), runs.params) or [(None, None, None)]
+    runs = per_run(viewer, life, Filter(), _DONE, also)
+    done = cur.one(runs.sql, runs.params, _Done) or _Done()
     gpus = gpus_of_run(cur, run_key, run.start_ms, run.end_ms, end_ms, run.allocated_gpus)
     placed = [gpu for gpu in gpus if gpu.node is not None]
     known = msgspec.structs.asdict(run)
@@ -191,16 +206,25 @@ def job(cur: Cursor, viewer: Viewer, run_key: int) -> JobDetail | None:
     slurm_ms = None if accounted_ms is None or run.allocated_gpus is None else accounted_ms * run.allocated_gpus
     return JobDetail(
         **known,
-        gpu_h=sums["held_gpu_h"],
-        **{name: sums[name] for name in _SAME},
+        gpu_h=gpu_h(done.held),
+        active_gpu_h=gpu_h(done.active),
+        low_gpu_h=gpu_h(done.low),
+        idle_held_gpu_h=gpu_h(done.idle_held),
+        idle_empty_gpu_h=gpu_h(done.idle - done.idle_held),
+        idle_gpu_h=gpu_h(done.idle),
+        unknown_gpu_h=gpu_h(done.unknown),
+        coverage=ratio(done.held - done.unknown, done.held - done.unmeasurable),
+        util_mean_pct=done.util_mean_pct,
+        sm_mean_pct=done.sm_mean_pct,
+        mem_max_ratio=done.mem_max_ratio,
+        power_mean_ratio=done.power_mean_ratio,
+        energy_kwh=kwh(done.energy),
+        energy_estimated=done.energy_estimated,
         elapsed_ms=end_ms - run.start_ms,
         nodes=_nodes(node_list, placed),
         seen_gpus=len(placed),
         model=next((gpu.model for gpu in placed if gpu.model), None),
         slurm_gpu_h=None if slurm_ms is None else slurm_ms / HOUR_MS,
-        sm_mean_pct=means[0][0],
-        mem_max_ratio=means[0][1],
-        power_mean_ratio=means[0][2],
         data_to_ms=to_ms,
         gpus=gpus,
         findings=findings.of_run(cur, viewer, run_key),
@@ -211,12 +235,6 @@ def job(cur: Cursor, viewer: Viewer, run_key: int) -> JobDetail | None:
         earlier=_earlier(cur, viewer, run, to_ms or end_ms),
         strip=strips(cur, [run_key], to_ms or end_ms).get(run_key, []),
     )
-
-
-_SAME: Final = (
-    *("active_gpu_h", "low_gpu_h", "idle_held_gpu_h", "idle_empty_gpu_h", "idle_gpu_h", "unknown_gpu_h"),
-    *("coverage", "util_mean_pct", "energy_kwh", "energy_estimated"),
-)
 
 
 def _nodes(node_list: str | None, placed: list[GpuUse]) -> list[str]:
@@ -238,5 +256,5 @@ def _earlier(cur: Cursor, viewer: Viewer, run: _Run, to_ms: int, limit: int = 10
         return []
     also = Condition("list_contains($keys, h.run_key)", {"keys": [key for key, _ in family]})
     life = Window(start_ms=floor(min(start for _, start in family), HOUR_MS), end_ms=-floor(-to_ms, HOUR_MS))
-    runs = per_run(viewer, life, Filter(), also)
+    runs = per_run(viewer, life, Filter(), ("held", "idle", "util_mean_pct", "seen_gpus"), also)
     return cur.rows(fill(_EARLIER, runs=runs.sql, units=str(UNITS_PER_GPU_H)), runs.params, EarlierRun)

@@ -111,6 +111,11 @@ _JOBS: Final = """
     FROM ({runs}) AS p JOIN run r ON r.run_key = p.run_key
     ORDER BY {order} NULLS LAST, p.held DESC, p.run_key DESC LIMIT $limit OFFSET $offset"""
 
+_COLUMNS: Final = (
+    *("held", "active", "low", "idle", "unknown", "unmeasurable", "util_mean_pct", "sm_mean_pct", "mem_max_ratio"),
+    *("power_mean_ratio", "seen_gpus", "model"),
+)
+
 _SUMMED: Final = ("held", "active", "low", "idle", "unknown", "unmeasurable")
 _SUMS: Final = ", ".join(f"CAST(sum(p.{name}) OVER () AS BIGINT) AS of_{name}" for name in _SUMMED)
 """Totals of the whole filter, told with every row of the page: one statement, one pass."""
@@ -173,7 +178,7 @@ def jobs(
     A page longer than MAX_STRIPS is a file for programs: its rows have no strip.
     """
     to_ms = data_to(cur)
-    runs = per_run(viewer, window, where)
+    runs = per_run(viewer, window, where, _COLUMNS)
     order = f"{_ORDER[sort]} {'DESC' if descending else 'ASC'}"
     rows = _page(cur, runs, order, (limit, offset), to_ms or window.end_ms)
     # Past the last page there is no row to tell the totals: the first one does.

@@ -43,44 +43,39 @@ class PersonRow(msgspec.Struct, frozen=True, kw_only=True):
     daily_idle_gpu_h: list[float]
 
 
-class _Day(msgspec.Struct, frozen=True):
-    key: str | None
-    day_ms: int
-    held: int
-    idle: int
-    accounts: list[str]
-
-
-_COLUMNS: Final = ("at_ms", "account", "held", "idle_held", "idle_empty")
+_COLUMNS: Final = ("at_ms", "account", "weight", "held", "idle_held", "idle_empty")
 
 _DAYS: Final = """
-    SELECT {key} AS key, d.start_ms AS day_ms, CAST(sum(held) AS BIGINT) AS held,
-        CAST(sum(idle_held + idle_empty) AS BIGINT) AS idle,
-        coalesce(list(DISTINCT account) FILTER (account IS NOT NULL), []) AS accounts
-    FROM (SELECT {key}, account, at_ms, held, idle_held, idle_empty FROM ({piece})) AS p
-        JOIN ({days}) AS d ON p.at_ms >= d.start_ms AND p.at_ms < d.end_ms
-    GROUP BY 1, 2"""
+    SELECT {key} AS key, account, d.start_ms, weight, CAST(sum(held) AS BIGINT),
+        CAST(sum(idle_held + idle_empty) AS BIGINT)
+    FROM ({piece}) AS piece JOIN ({days}) AS d ON piece.at_ms >= d.start_ms AND piece.at_ms < d.end_ms
+    GROUP BY ALL"""
 
 
 def people(
     cur: Cursor, viewer: Viewer, window: Window, where: Filter, by: Literal["user", "account"] = "user"
 ) -> list[PersonRow]:
     """Returns people or accounts, most GPU-hours first."""
-    piece, table = pieces(viewer, window, where, (*_COLUMNS, by)), as_table(window)
-    statement = fill(_DAYS, key='"user"' if by == "user" else "account", piece=piece.sql, days=table.sql)
-    daily: dict[str | None, dict[int, _Day]] = defaultdict(dict)
-    for row in cur.rows(statement, piece.params | table.params, _Day):
-        daily[row.key][row.day_ms] = row
+    piece, table = pieces(viewer, window, where, (*_COLUMNS, by), weigh=False), as_table(window)
+    statement = fill(_DAYS, key=f'piece."{by}"', piece=piece.sql, days=table.sql)
+    daily: dict[str | None, dict[int, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
+    accounts: dict[str | None, set[str]] = defaultdict(set)
+    for key, account, day_ms, weight, held, idle in cur.tuples(statement, piece.params | table.params):
+        day = daily[key][day_ms]
+        day[0], day[1] = day[0] + weight * held, day[1] + weight * idle
+        accounts[key].update([account] if account is not None else [])
     starts = [day.start_ms for day in days(window)]
-    found = [_person(row, daily[row.key], starts) for row in breakdown(cur, viewer, window, where, by)]
+    found = [
+        _person(row, sorted(accounts[row.key]), [daily[row.key][start] for start in starts])
+        for row in breakdown(cur, viewer, window, where, by)
+    ]
     return sorted(found, key=lambda row: (-row.held_gpu_h, row.key or ""))
 
 
-def _person(row: HoursRow, daily: dict[int, _Day], starts: list[int]) -> PersonRow:
-    in_order = [daily.get(start) for start in starts]
+def _person(row: HoursRow, accounts: list[str], daily: list[list[int]]) -> PersonRow:
     return PersonRow(
         key=row.key,
-        accounts=sorted({account for day in daily.values() for account in day.accounts}),
+        accounts=accounts,
         held_gpu_h=row.held_gpu_h,
         active_gpu_h=row.active_gpu_h,
         low_gpu_h=row.low_gpu_h,
@@ -93,6 +88,6 @@ def _person(row: HoursRow, daily: dict[int, _Day], starts: list[int]) -> PersonR
         runs=row.runs,
         findings=row.findings,
         little=row.held_gpu_h < LITTLE_GPU_H,
-        daily_gpu_h=[gpu_h(day.held) if day else 0.0 for day in in_order],
-        daily_idle_gpu_h=[gpu_h(day.idle) if day else 0.0 for day in in_order],
+        daily_gpu_h=[gpu_h(held) for held, _ in daily],
+        daily_idle_gpu_h=[gpu_h(idle) for _, idle in daily],
     )

@@ -4,7 +4,8 @@ Sums are taken over integers, so users, accounts, partitions, nodes, models and 
 order; they become GPU-hours by one division at the end.
 
 A piece is selected with the columns that a query names, and with the joins that these and its conditions need: on
-rollups of this size DuckDB spends longer on planning a wide statement than on running it.
+rollups of this size DuckDB spends longer on planning a wide statement than on running it. For the same reason sums over
+many pieces are taken of plain milliseconds per weight, and weighed afterwards (sums.py).
 """
 
 import re
@@ -31,14 +32,15 @@ WEIGHT: Final = f"CAST(coalesce(g.slices * {WHOLE} // g.slices_of, {WHOLE}) AS B
 
 
 class _Column(msgspec.Struct, frozen=True):
-    """One column of a piece: its expression and the columns of the rollup that it reads."""
+    """One column of a piece: its expression, the columns of the rollup that it reads, whether it counts by weight."""
 
     sql: str
     reads: tuple[str, ...] = ()
+    by_weight: bool = False
 
 
-def _weighed(column: str) -> _Column:
-    return _Column(f"h.{column} * weight", (column,))
+def _time(column: str) -> _Column:
+    return _Column(f"h.{column}", (column,), by_weight=True)
 
 
 _COLUMNS: Final[dict[str, _Column]] = {
@@ -52,18 +54,18 @@ _COLUMNS: Final[dict[str, _Column]] = {
     "account": _Column("r.account"),
     "partition": _Column('r."partition"'),
     "weight": _Column(WEIGHT),
-    "held": _weighed("held_ms"),
-    "active": _weighed("active_ms"),
-    "low": _weighed("low_ms"),
-    "idle_held": _weighed("idle_held_ms"),
-    "idle_empty": _weighed("idle_ms"),
-    "unknown": _weighed("unknown_ms"),
-    "unmeasurable": _weighed("unmeasurable_ms"),
-    "parked": _weighed("parked_ms"),
-    "util_sum": _weighed("util_pct_sum"),
-    "util_ms": _weighed("util_pct_ms"),
-    "sm_sum": _weighed("sm_active_pct_sum"),
-    "sm_ms": _weighed("sm_active_pct_ms"),
+    "held": _time("held_ms"),
+    "active": _time("active_ms"),
+    "low": _time("low_ms"),
+    "idle_held": _time("idle_held_ms"),
+    "idle_empty": _time("idle_ms"),
+    "unknown": _time("unknown_ms"),
+    "unmeasurable": _time("unmeasurable_ms"),
+    "parked": _time("parked_ms"),
+    "util_sum": _time("util_pct_sum"),
+    "util_ms": _time("util_pct_ms"),
+    "sm_sum": _time("sm_active_pct_sum"),
+    "sm_ms": _time("sm_active_pct_ms"),
     "mem_ratio": _Column("h.mem_used_mib_max / g.mem_total_mib", ("mem_used_mib_max",)),
     "power_sum": _Column("h.power_w_sum", ("power_w_sum",)),
     "power_ms": _Column("h.power_w_ms", ("power_w_ms",)),
@@ -73,23 +75,6 @@ _COLUMNS: Final[dict[str, _Column]] = {
         "h.energy_j_sum IS NULL AND h.power_w_sum IS NOT NULL", ("energy_j_sum", "power_w_sum")
     ),
 }
-
-FIGURE_COLUMNS: Final = (
-    *("run_key", "gpu_key", "user", "held", "active", "low", "idle_held", "idle_empty", "unknown", "unmeasurable"),
-    *("parked", "util_sum", "util_ms", "energy", "energy_estimated"),
-)
-
-FIGURES: Final = """
-    CAST(coalesce(sum(held), 0) AS BIGINT) AS held, CAST(coalesce(sum(active), 0) AS BIGINT) AS active,
-    CAST(coalesce(sum(low), 0) AS BIGINT) AS low, CAST(coalesce(sum(idle_held), 0) AS BIGINT) AS idle_held,
-    CAST(coalesce(sum(idle_empty), 0) AS BIGINT) AS idle_empty, CAST(coalesce(sum(unknown), 0) AS BIGINT) AS unknown,
-    CAST(coalesce(sum(unmeasurable), 0) AS BIGINT) AS unmeasurable,
-    CAST(coalesce(sum(parked), 0) AS BIGINT) AS parked,
-    CAST(coalesce(sum(util_sum), 0) AS HUGEINT) AS util_sum, CAST(coalesce(sum(util_ms), 0) AS BIGINT) AS util_ms,
-    CAST(sum(energy) AS HUGEINT) AS energy, coalesce(bool_or(energy_estimated), FALSE) AS energy_estimated,
-    count(DISTINCT run_key) AS runs, count(DISTINCT "user") AS users,
-    count(DISTINCT gpu_key) FILTER (gpu_key <> 0) AS gpus"""
-"""Columns of :class:`analytics.queries.figures.Sums` over pieces with FIGURE_COLUMNS."""
 
 # Time that nobody held has rows too, with no run: they belong to capacity.py.
 _PIECE: Final = """
@@ -103,7 +88,9 @@ _JOINS: Final = {
 
 _PICKED: Final = """
     SELECT piece.* FROM ({piece}) AS piece SEMI JOIN (
-        SELECT run_key FROM ({piece}) GROUP BY run_key HAVING {having}) AS picked USING (run_key)"""
+        SELECT run_key FROM ({sized}) GROUP BY run_key HAVING {having}) AS picked USING (run_key)"""
+
+_SIZED: Final = ("run_key", "held", "util_sum", "util_ms")
 
 _SIZES: Final = {
     "min_gpu_h": f"sum(held) >= $min_gpu_h * {UNITS_PER_GPU_H}",
@@ -133,6 +120,7 @@ def pieces(
     columns: Iterable[str],
     *,
     minutes: bool = False,
+    weigh: bool = True,
     also: Condition = ALWAYS,
 ) -> Condition:
     """Returns a SELECT of pieces, one per run, GPU and hour (or minute), and its parameters.
@@ -140,22 +128,27 @@ def pieces(
     ``also`` is a further condition on the rollup's row ``h`` or the run ``r``. Of the columns, at_ms, run_key, gpu_key,
     weight, model, node, cluster, user, account and partition say whose; held, active, low, idle_held, idle_empty,
     unknown, unmeasurable and parked are weight x ms, and held is the sum of the five states; util_sum and sm_sum are
-    0.1 % x weight x ms; power_sum is 0.1 W x ms, energy 0.1 mJ.
+    0.1 % x weight x ms; power_sum is 0.1 W x ms, energy 0.1 mJ. Without ``weigh`` the times are plain ms.
     """
     wanted = visible(viewer) & of_runs(where) & of_places(where) & also
     size = of_size(where)
-    names = dict.fromkeys(columns)
-    if size is not ALWAYS:
-        names |= dict.fromkeys(("run_key", "held", "util_sum", "util_ms"))
-    chosen = {name: _COLUMNS[name] for name in names}
-    if any(" * weight" in column.sql for column in chosen.values()):
+    if size is ALWAYS:
+        return _select(window, wanted, columns, minutes=minutes, weigh=weigh)
+    piece = _select(window, wanted, (*columns, "run_key"), minutes=minutes, weigh=weigh)
+    sized = _select(window, wanted, _SIZED, minutes=minutes, weigh=True)
+    return Condition(fill(_PICKED, piece=piece.sql, sized=sized.sql, having=size.sql), piece.params | size.params)
+
+
+def _select(window: Window, wanted: Condition, columns: Iterable[str], *, minutes: bool, weigh: bool) -> Condition:
+    chosen = {name: _COLUMNS[name] for name in columns}
+    by_weight = {name for name, column in chosen.items() if weigh and column.by_weight}
+    if by_weight:
         chosen = {"weight": _COLUMNS["weight"]} | chosen
     rows = rollup(window, dict.fromkeys(read for column in chosen.values() for read in column.reads), minutes=minutes)
-    text = ", ".join(f'{column.sql} AS "{name}"' for name, column in chosen.items())
+    text = ", ".join(
+        f'{column.sql}{" * weight" if name in by_weight else ""} AS "{name}"' for name, column in chosen.items()
+    )
     needed = f"{text} {wanted.sql}"
     joins = "".join(join for alias, join in _JOINS.items() if re.search(rf"\b{alias}\.", needed))
     piece = fill(_PIECE, columns=text, rollup=rows.sql, joins=joins, where=wanted.sql)
-    params = rows.params | wanted.params
-    if size is ALWAYS:
-        return Condition(piece, params)
-    return Condition(fill(_PICKED, piece=piece, having=size.sql), params | size.params)
+    return Condition(piece, rows.params | wanted.params)

@@ -81,7 +81,7 @@ _EDGES: Final = [0.0] + [
 
 def histogram(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> Histogram:
     """Returns GPU-hours of runs by their mean utilization in ten bins."""
-    runs = per_run(viewer, window, where)
+    runs = per_run(viewer, window, where, ("held", "util_mean_pct"))
     found = {row.bin: row for row in cur.rows(fill(_HISTOGRAM, bin=_BIN, runs=runs.sql), runs.params, _Bin)}
     empty = _Bin(None, 0, 0)
     rows = [(number, found.get(number, empty)) for number in range(100 // BIN_PCT)]
@@ -97,7 +97,7 @@ def histogram(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> His
 
 def hexmap(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> list[Cell]:
     """Returns the non-empty cells of GPU-hours (log) by mean utilization; runs without a reading are left out."""
-    runs = per_run(viewer, window, where)
+    runs = per_run(viewer, window, where, ("held", "idle", "util_mean_pct"))
     params = {"edges": [math.ceil(edge * UNITS_PER_GPU_H) for edge in _EDGES]} | runs.params
     ends = [*_EDGES[1:], 10.0 * _EDGES[-1]]
     return [

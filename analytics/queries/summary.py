@@ -6,7 +6,7 @@ import msgspec
 
 from analytics.model import Filter, Viewer, Window
 from analytics.queries.comparison import Change, NotComparable, active_share_pct, comparison, idle_share_pct
-from analytics.queries.hours import Hours, hours
+from analytics.queries.hours import Hours, hours, hours_and_before
 from analytics.queries.site import Kind, site
 from analytics.wording import format_gpu_h, format_pct, number_gpu_h, share_pct, words
 from store.database import Cursor
@@ -35,13 +35,14 @@ _UNSUMMED: Final = "SELECT count(*) FROM dirty_hour WHERE hour_ms >= $1 AND hour
 def summary(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> Summary:
     """Returns what the overview says of the window."""
     store = site(cur)
-    now = hours(cur, viewer, window, where)
-    change = None
     before = window.before()
     reaches_back = store.data_from_ms is not None and store.data_from_ms <= before.start_ms
     # Hours that came in and are not summed yet would look like a change.
     if reaches_back and not cur.scalar(_UNSUMMED, [before.start_ms, before.end_ms]):
-        change = comparison(now, hours(cur, viewer, before, where))
+        now, earlier = hours_and_before(cur, viewer, window, where)
+        change = comparison(now, earlier)
+    else:
+        now, change = hours(cur, viewer, window, where), None
     return Summary(
         sentence=headline(now, change, store.kind),
         hours=now,

@@ -46,40 +46,30 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     rows: list[TimelineRow]
 
 
-class _At(msgspec.Struct, frozen=True):
-    at_ms: int
-    active: int
-    low: int
-    idle_held: int
-    idle_empty: int
-    unknown: int
-
-
-_COLUMNS: Final = ("at_ms", "active", "low", "idle_held", "idle_empty", "unknown")
+_COLUMNS: Final = ("at_ms", "weight", "active", "low", "idle_held", "idle_empty", "unknown")
 
 _OVER_TIME: Final = """
-    SELECT at_ms, CAST(sum(active) AS BIGINT) AS active, CAST(sum(low) AS BIGINT) AS low,
-        CAST(sum(idle_held) AS BIGINT) AS idle_held, CAST(sum(idle_empty) AS BIGINT) AS idle_empty,
-        CAST(sum(unknown) AS BIGINT) AS unknown
-    FROM ({piece}) GROUP BY at_ms"""
+    SELECT at_ms, weight, CAST(sum(active) AS BIGINT), CAST(sum(low) AS BIGINT), CAST(sum(idle_held) AS BIGINT),
+        CAST(sum(idle_empty) AS BIGINT), CAST(sum(unknown) AS BIGINT)
+    FROM ({piece}) GROUP BY at_ms, weight"""
 
 
 def over_time(cur: Cursor, viewer: Viewer, window: Window, where: Filter, max_points: int = 400) -> Timeline:
     """Returns the hours of the window by state in equal buckets of whole hours, or minutes for windows up to 6 h."""
     minutes = window.end_ms - window.start_ms <= MINUTES_UP_TO
     bucket_ms, starts = _buckets(window, max_points, minutes=minutes)
-    piece = pieces(viewer, window, where, _COLUMNS, minutes=minutes)
+    piece = pieces(viewer, window, where, _COLUMNS, minutes=minutes, weigh=False)
     sums = [[0] * 5 for _ in starts]
-    for row in cur.rows(fill(_OVER_TIME, piece=piece.sql), piece.params, _At):
-        bucket = sums[max(0, bisect_right(starts, row.at_ms) - 1)]
-        for column, value in enumerate((row.active, row.low, row.idle_held, row.idle_empty, row.unknown)):
-            bucket[column] += value
+    for at_ms, weight, *times in cur.tuples(fill(_OVER_TIME, piece=piece.sql), piece.params):
+        bucket = sums[max(0, bisect_right(starts, at_ms) - 1)]
+        for column, time in enumerate(times):
+            bucket[column] += weight * time
     to_ms = data_to(cur)
     there = None
     if is_whole(viewer, where) and to_ms is not None:
         there = capacity(cur, window, where, to_ms, minutes=minutes)
     ends = [*starts[1:], window.end_ms]
-    whole = _wholes(there, starts, ends, to_ms or 0)
+    whole = _wholes(there, starts, ends)
     rows = [
         TimelineRow(
             start_ms=start,
@@ -101,7 +91,7 @@ def over_time(cur: Cursor, viewer: Viewer, window: Window, where: Filter, max_po
 
 
 def _wholes(
-    there: Capacity | None, starts: list[int], ends: list[int], to_ms: int
+    there: Capacity | None, starts: list[int], ends: list[int]
 ) -> list[tuple[float | None, float | None, float | None]]:
     """Capacity, stray and unallocated of each bucket, all None where capacity belongs to nobody asked for."""
     if there is None:
@@ -113,7 +103,7 @@ def _wholes(
             bucket[column] += value
     found: list[tuple[float | None, float | None, float | None]] = []
     for start, end, (held, stray, beyond) in zip(starts, ends, sums, strict=True):
-        units = there.known(start, min(end, to_ms)) + beyond
+        units = there.known(start, end) + beyond
         found.append((gpu_h(units), gpu_h(stray), gpu_h(units - held - stray)))
     return found
 

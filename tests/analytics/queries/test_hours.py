@@ -10,8 +10,8 @@ from analytics.queries import hours as hours_queries
 from analytics.queries.figures import Sums
 from analytics.queries.hours import Hours, breakdown, hours
 from analytics.queries.jobs import jobs
-from analytics.queries.pieces import FIGURE_COLUMNS, FIGURES, UNITS_PER_GPU_H, pieces
-from analytics.queries.scope import fill
+from analytics.queries.pieces import UNITS_PER_GPU_H
+from analytics.queries.sums import sums as sums_by_key
 from store.database import Cursor
 from tests.factories.ledger import DAY, HOUR, T0, Ledger
 
@@ -21,8 +21,7 @@ EVERYTHING = Filter()
 
 
 def sums(cur: Cursor, window: Window = WEEK, where: Filter = EVERYTHING, viewer: Viewer = ADMIN) -> Sums:
-    piece = pieces(viewer, window, where, FIGURE_COLUMNS)
-    return cur.rows(fill("SELECT {figures} FROM ({piece})", figures=FIGURES, piece=piece.sql), piece.params, Sums)[0]
+    return sums_by_key(cur, viewer, window, where)[0]
 
 
 def generated(ledger: Ledger, seed: int) -> None:
