@@ -23,7 +23,8 @@ class Services:
     """Sources of everything that a request may need.
 
     ``cursor`` opens one database cursor for one request and closes it afterwards; ``now_ms`` is the clock (UTC epoch
-    milliseconds); ``viewer`` says who asks (before sign-in exists: the admin, with the name of the OS user).
+    milliseconds); ``viewer`` says who asks (before sign-in exists: the admin, with the name of the OS user);
+    ``program`` is what a shell here calls GPU Ledger by, for commands to copy.
     """
 
     cursor: "Callable[[], AbstractContextManager[Cursor]]"
@@ -32,7 +33,7 @@ class Services:
     analytics: "AnalyticsSettings"
     viewer: Callable[[], Viewer] = Viewer
     version: str = ""
-    data_dir: str = ""
+    program: str = "gpuledger"
 
 
 def services() -> Services:

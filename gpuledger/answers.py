@@ -71,7 +71,7 @@ def _local(settings: Settings, source: Source, opened: contextlib.ExitStack) -> 
             f"{data} belongs to another user; ask its hub with --hub URL, or run this as its owner."
         ) from error
     if chosen is not None:
-        return opened.enter_context(_at_rest(settings, data, chosen))
+        return opened.enter_context(_at_rest(settings, chosen))
     if source.hub:
         return None
     raise Refused(
@@ -90,7 +90,7 @@ def _store(data: Path) -> Path | None:
 
 
 @contextlib.contextmanager
-def _at_rest(settings: Settings, data: Path, chosen: Path) -> Iterator[Fetch]:
+def _at_rest(settings: Settings, chosen: Path) -> Iterator[Fetch]:
     from flask import Flask
 
     from dashboard.api import create_blueprint
@@ -105,7 +105,7 @@ def _at_rest(settings: Settings, data: Path, chosen: Path) -> Iterator[Fetch]:
         raise Refused(str(error)) from error
     with contextlib.closing(database):
         app = Flask("at rest", static_folder=None)
-        app.extensions[EXTENSION] = given = services(database, settings, data)
+        app.extensions[EXTENSION] = given = services(database, settings)
         app.register_blueprint(create_blueprint(given))
         client = app.test_client()
 

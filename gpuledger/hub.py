@@ -101,7 +101,7 @@ class Hub:
         """
         with self._opened:
             hub = self.settings.hub
-            web = create_app(services(self.database, self.settings, self.home)).server
+            web = create_app(services(self.database, self.settings)).server
             app = compose(self._receiver, web, None if hub.tls_cert else (hub.host, *hub.names))
             self._ingester.start()
             self._schedule.start()

@@ -1,6 +1,8 @@
 """What pages and API are handed, for a running hub and for a directory at rest alike."""
 
 import getpass
+import shutil
+import sys
 import time
 from pathlib import Path
 
@@ -16,7 +18,13 @@ def clock_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def services(database: Database, settings: Settings, data: Path) -> Services:
+def program() -> str:
+    """What a shell here calls this program by: its name where the PATH has it, else as it was called, as in a clone."""
+    called = Path(sys.argv[0])
+    return "gpuledger" if called.name != "gpuledger" or shutil.which("gpuledger") else str(called)
+
+
+def services(database: Database, settings: Settings) -> Services:
     """Returns the Services over an open database. Whoever reaches them is admin: loopback and the socket file alone."""
     viewer = Viewer("admin", user=getpass.getuser())
     return Services(
@@ -26,5 +34,5 @@ def services(database: Database, settings: Settings, data: Path) -> Services:
         analytics=settings.analytics,
         viewer=lambda: viewer,
         version=gpuledger.__version__,
-        data_dir=str(data),
+        program=program(),
     )

@@ -1,5 +1,6 @@
 """Reports: the archive of weekly reports, kept as made."""
 
+import shlex
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
@@ -20,9 +21,6 @@ from dashboard.page import Page
 from dashboard.request import Request
 
 PER_PAGE: Final = 50
-COMMAND: Final = "gpuledger report -o report.html"
-
-
 FIRST: Final = "The first report is made after the first complete week, Monday 08:00."
 
 
@@ -35,11 +33,12 @@ def body(request: Request) -> Sequence[Any]:
 def _archive(request: Request) -> Component:
     page = queries.archive(request.cur, request.viewer, limit=PER_PAGE, offset=page_offset(request))
     if not page.items:
+        command = f"{request.services.program} report --hub {shlex.quote(request.site.url)} -o report.html"
         return cards.card(
             "No report yet",
             cards.empty(
                 _when(request),
-                next_step=["For the week so far: ", html.Code(COMMAND), " ", copy_button(COMMAND, "the command")],
+                next_step=["For the week so far: ", html.Code(command), " ", copy_button(command, "the command")],
             ),
             id="archive",
         )
