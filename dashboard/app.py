@@ -13,7 +13,7 @@ from dash.development.base_component import Component
 from flask import Flask, request
 
 import dashboard.pages
-from dashboard import frame, headers, kept_reports, live, table_rows, theme
+from dashboard import frame, headers, kept_reports, live, search, table_rows, theme
 from dashboard.api import create_blueprint
 from dashboard.components import controls, shell
 from dashboard.page import Page
@@ -21,7 +21,7 @@ from dashboard.services import EXTENSION, Services
 
 ASSETS: Final = Path(__file__).parent / "assets"
 LOCATION: Final = "_pages_location"  # Dash's own id of the address
-SEARCH_HINT: Final = "Job id or name"
+SEARCH_HINT: Final = "Job, user, account or node"
 
 INDEX: Final = """<!DOCTYPE html>
 <html lang="en">
@@ -64,6 +64,7 @@ def create_app(services: Services) -> Dash:
     server.extensions[EXTENSION] = services
     server.register_blueprint(create_blueprint(services))
     kept_reports.register(server)
+    search.register(server)
     app = Application(
         "dashboard",
         server=server,  # type: ignore[arg-type] # Dash says bool and takes a Flask app

@@ -60,15 +60,6 @@
     return grid && grid.querySelector('.ag-row[row-id="' + row.getAttribute("row-id") + '"] a[href]');
   }
 
-  document.addEventListener("submit", function (event) {
-    var form = event.target.closest("form[data-nav]");
-    if (!form) { return; }
-    event.preventDefault();
-    var field = form.querySelector("input");
-    var text = field.value.trim();
-    if (text) { go(form.getAttribute("action") + "?" + field.name + "=" + encodeURIComponent(text)); window.scrollTo(0, 0); }
-  });
-
   document.addEventListener("keydown", function (event) {
     var typing = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName) || event.target.isContentEditable;
     if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {

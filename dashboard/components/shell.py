@@ -82,11 +82,10 @@ def topbar(search_hint: str) -> html.Header:
                     ),
                     html.Kbd("/", **attributes(aria_hidden="true")),
                 ],
-                action="/jobs",
+                action="/search",
                 method="get",
                 className="search",
                 role="search",
-                **attributes(data_nav="yes"),
             ),
             html.Button(
                 icon("scheme"),

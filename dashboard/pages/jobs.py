@@ -11,10 +11,12 @@ from analytics.queries import jobs as queries
 from analytics.queries import shapes
 from analytics.queries import site as site_queries
 from analytics.queries.jobs import JobPage
+from analytics.queries.resolve import resolve
 from analytics.wording import format_gpu_h, format_pct, plural, rule_title, run_state, share_pct
 from dashboard.components import cards, controls, job_grid
 from dashboard.components.figures import Figure, figure_row
 from dashboard.components.spread import histogram, utilization_map
+from dashboard.filters import job_path
 from dashboard.page import Page
 from dashboard.request import Request
 
@@ -71,6 +73,10 @@ def body(request: Request) -> Sequence[Any]:
 def _sentence(request: Request, page: JobPage) -> Component:
     total, words = page.total, request.words
     if total.count == 0:
+        text = request.filter.text
+        if text and resolve(request.cur, request.viewer, text):
+            said = f"{words.run.capitalize()} {text} did not hold a GPU in this period or does not pass these filters: "
+            return html.P([said, html.A("open it", href=job_path(text))], className="sentence", id="sentence")
         return html.P(
             f"No {words.run} held a GPU in this period with these filters.", className="sentence", id="sentence"
         )
