@@ -26,9 +26,9 @@ class GpuRequest(msgspec.Struct, frozen=True, kw_only=True):
         return type(self)(nodes=nodes, gpus=nodes * math.ceil(needed / nodes))
 
     def lines(self) -> tuple[str, ...]:
-        """Returns what stands in the job script."""
+        """Returns what stands in the job script; nothing where no GPU is asked for."""
         if self.gpus == 0:
-            return ("# no --gres line, and a CPU partition",)
+            return ()
         if self.nodes == 1:
             return (f"#SBATCH --gres=gpu:{self.gpus}",)
         if self.per_node is None:

@@ -1,7 +1,7 @@
 """A run held GPUs, computed nothing on them, and kept its CPU cores busy."""
 
 from analytics.evidence import Outcome, RunEvidence, Undecided
-from analytics.rules.gpu_never_used import never_used, switched_off, unused
+from analytics.rules.gpu_never_used import never_used, request_named, unused
 from analytics.rules.registry import Context, Params, Ratio, Seconds, rule
 from analytics.wording import format_ratio
 
@@ -31,7 +31,7 @@ def cpu_only(run: RunEvidence, params: CpuOnly, _context: Context) -> Outcome:
         run,
         f"Its CPU cores were {format_ratio(run.cpu_efficiency)} busy.",
         (
-            "It computed on the CPU: leave out the line that asks for GPUs and use a CPU partition.",
-            switched_off(run),
+            f"It computed on the CPU: leave out {request_named(run)} and use a CPU partition.",
+            (),
         ),
     )

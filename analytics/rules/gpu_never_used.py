@@ -96,12 +96,12 @@ def _advice(run: RunEvidence) -> tuple[str, tuple[str, ...]]:
             ("CUDA_VISIBLE_DEVICES= python your_program.py", check),
         )
     advice = (
-        f"If the program needs no GPU, leave out the line that asks for {plural(run.request.gpus, 'GPU')} and use a "
-        "CPU partition; if it should use one, check that it finds it."
+        f"If the program needs no GPU, leave out {request_named(run)} and use a CPU partition; if it should use one, "
+        "check that it finds it:"
     )
-    return advice, (*switched_off(run), check)
+    return advice, (check,)
 
 
-def switched_off(run: RunEvidence) -> tuple[str, ...]:
-    """Returns the request's lines as comments: two # switch an #SBATCH line off."""
-    return tuple(f"#{line}" for line in run.request.lines())
+def request_named(run: RunEvidence) -> str:
+    """Returns the lines that ask for GPUs within a sentence: what is to be left out is nothing to copy."""
+    return f"the request for {plural(run.request.gpus, 'GPU')} ({', '.join(run.request.lines())})"

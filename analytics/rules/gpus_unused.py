@@ -45,11 +45,9 @@ def _seen(run: RunEvidence, unused: list[GpuEvidence], busiest_ms: int, *, held_
     keys = tuple(gpu.gpu_key for gpu in unused)
     return Seen(
         sentence=sentence,
-        advice=f"Ask for {plural(keep, 'GPU')} next time, or let the program use them all.",
-        lines=(
-            *run.request.shrunk(keep).lines(),
-            "torchrun --nproc-per-node=gpu train.py   # to use all of a node's GPUs instead",
-        ),
+        advice=f"Ask for {plural(keep, 'GPU')} next time, as below, or let the program use them all, for instance with "
+        "torchrun --nproc-per-node=gpu.",
+        lines=run.request.shrunk(keep).lines(),
         numbers={
             "k": count,
             "n": requested,

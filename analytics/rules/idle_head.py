@@ -57,7 +57,7 @@ def _advice(run: RunEvidence, leading_ms: int) -> str:
 
 def _lines(run: RunEvidence) -> tuple[str, ...]:
     if run.kind == "session":
-        return ("# prepare data and packages in a program of its own, before the one that uses the GPU",)
+        return ()
     return (
         "prepare=$(sbatch --parsable prepare.sh)   # no GPU: data, packages, containers",
         "sbatch --dependency=afterok:$prepare train.sh",

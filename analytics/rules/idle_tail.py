@@ -51,7 +51,7 @@ def idle_tail(run: RunEvidence, params: IdleTail, context: Context) -> Outcome:
 
 def _lines(run: RunEvidence) -> tuple[str, ...]:
     if run.kind == "session":
-        return ("# end the program, or free the GPU in it: del model; torch.cuda.empty_cache()",)
+        return ("del model; torch.cuda.empty_cache()   # frees the GPU in a program that goes on",)
     return (
         "set -e            # a step that fails ends the job",
         "sbatch --dependency=afterok:$SLURM_JOB_ID copy_results.sh   # starts when this job is over, asks for no GPU",

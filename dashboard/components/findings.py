@@ -1,11 +1,12 @@
 """A finding with its evidence, and a recommendation with its lines: help, not blame."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from dash import html
 from dash.development.base_component import Component
 
+from analytics.evidence_words import said
 from analytics.queries.finding_groups import FindingGroup
 from analytics.queries.findings import FindingRow, UnjudgedRow
 from analytics.queries.recommendations import RecommendationRow
@@ -76,26 +77,14 @@ def _evidence(row: FindingRow, site: SiteSettings) -> Component:
                 [
                     ("Seen", f"{format_time(row.start_ms, site.zone)} to {format_time(row.end_ms, site.zone)}"),
                     ("Coverage", format_ratio(row.coverage)),
-                    *_pairs(row.numbers),
-                    *((f"threshold: {key}", text) for key, text in _pairs(row.thresholds)),
+                    *said(row.numbers, site.zone),
+                    *((f"threshold: {key}", text) for key, text in said(row.thresholds)),
                 ]
             ),
             html.P(ask(site), className="muted"),
         ],
         className="evidence",
     )
-
-
-def _pairs(values: Mapping[str, object]) -> list[tuple[str, str]]:
-    return [(key.replace("_", " "), _plain(value)) for key, value in values.items() if value is not None]
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:,.4g}"
-    if isinstance(value, list | tuple):
-        return ", ".join(map(_plain, value))
-    return str(value)
 
 
 def ask(site: SiteSettings) -> Any:

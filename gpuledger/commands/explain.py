@@ -15,6 +15,7 @@ from gpuledger.source import Source
 @click.option("--json", "json_", is_flag=True, help="Print JSON.")
 def command(settings: Settings, source: Source, finding: int, json_: bool) -> None:
     """Show FINDING (its number) as it was judged: what was seen, the thresholds, the coverage."""
+    from analytics.evidence_words import said
     from analytics.wording import format_gpu_h, format_ratio, format_time
 
     with open_answers(settings, source) as answers:
@@ -32,6 +33,6 @@ def command(settings: Settings, source: Source, finding: int, json_: bool) -> No
     emit(f"confidence  {row['confidence']}, {format_ratio(row['coverage'])} of the time was measured")
     for heading, values in (("what was seen", row["numbers"]), ("thresholds in force", row["thresholds"])):
         emit(f"\n{heading}")
-        for name, value in values.items():
-            emit(f"  {name:<28} {value}")
+        for name, value in said(values, zone):
+            emit(f"  {name:<28} {visible(value)}")
     emit(f"\nwhat to do\n{row['fix']}")

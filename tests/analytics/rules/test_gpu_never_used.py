@@ -18,7 +18,8 @@ def test_an_unused_run_explains_all_its_gpus() -> None:
     assert found.claim.gpu_keys == (1, 2)
     assert found.must_be_closed == (1, 2)
     assert found.sentence == "None of the 2 GPUs computed anything in 1 h. Their memory stayed empty."
-    assert "#SBATCH --gres=gpu:2" in found.lines[0]
+    assert "leave out the request for 2 GPUs (#SBATCH --gres=gpu:2)" in found.advice
+    assert not any("SBATCH" in line for line in found.lines)
 
 
 def test_memory_held_is_said() -> None:

@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 
 import analytics.rules
+from analytics.evidence import Seen
 from analytics.rules import RULES
 from analytics.rules.registry import Rule
 from analytics.wording import rule_title
+from tests.factories.evidence import context, gpu, run, running
+from tests.factories.ledger import MINUTE
 
 FOLDER = Path(analytics.rules.__file__).parent
 
@@ -45,3 +48,22 @@ def test_the_definitions_mark_what_is_planned_and_nothing_else() -> None:
     cells = [line.split("|")[1] for line in table.splitlines()[2:]]
     written = {rule for cell in cells for rule in re.findall("`([a-z_]+)`", cell) if "planned" not in cell}
     assert written == {rule.id for rule in RULES}
+
+
+@pytest.mark.parametrize("kind", ["job", "session"])
+def test_what_is_to_be_copied_does_something(kind: str) -> None:
+    """A line that is only a comment says what to do, and that belongs into the advice."""
+    idle = gpu(length=120, busy=60, idle_held_ms=0)
+    evidence = [
+        run(gpu(1, length=120, busy=0), length=120, kind=kind, cpu_efficiency=0.9),
+        run(gpu(1, length=120, busy=0), length=120, kind=kind),
+        run(gpu(1, length=120), gpu(2, length=120, busy=0), length=120, kind=kind),
+        run(idle, length=120, kind=kind, leading_idle_ms=60 * MINUTE),
+        run(idle, length=120, kind=kind, trailing_idle_ms=60 * MINUTE),
+        run(gpu(length=120, util_mean_pct=5.0), length=120, kind=kind),
+        running(gpu(length=120, busy=20), idle=100, kind=kind),
+    ]
+    seen = [rule.condition(one, rule.params(), context()) for one in evidence for rule in RULES]
+    lines = [line for one in seen if isinstance(one, Seen) for line in one.lines]
+    assert lines
+    assert not [line for line in lines if line.startswith("#") and not line.startswith("#SBATCH")]
