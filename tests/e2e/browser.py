@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, Error, Page, sync_playwright
+from playwright.sync_api import Browser, Error, Page, Request, sync_playwright
 
 CHROMIUM = "/usr/bin/chromium"
 ARGUMENTS = (
@@ -22,6 +22,15 @@ DESKTOP = 1440
 PHONE = 390
 LOAD_MS = 30_000
 FOLLOW_MS = 5_000
+STEP_MS = 50
+QUIET_MS = 250  # with no request under way the page has what it asked for
+CALLBACK = "/_dash-update-component"
+FOLLOW_LINK = """path => {
+    const link = document.createElement("a");
+    link.href = path;
+    document.querySelector("main").append(link);
+    link.click();
+}"""
 
 
 @dataclass
@@ -33,34 +42,53 @@ class Sheet:
     problems: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self._asked: set[Request] = set()
+        self.page.on("requestfinished", self._answered)
         self.page.on("console", lambda said: self._note(said.text) if said.type in ("error", "warning") else None)
         self.page.on("pageerror", lambda error: self._note(str(error)))
-        self.page.on("request", lambda request: self._judge(request.url))
-        self.page.on("requestfailed", lambda request: self._failed(request.url, str(request.failure)))
+        self.page.on("request", self._sent)
+        self.page.on("requestfailed", self._failed)
         self.page.on("response", lambda got: self._note(f"{got.status}: {got.url}") if got.status >= 400 else None)
 
     def _note(self, problem: str) -> None:
         self.problems.append(f"{self.page.url}: {problem}")
 
-    def _failed(self, url: str, why: str) -> None:
-        if "ERR_ABORTED" not in why:  # the page was left while it still loaded
-            self._note(f"failed: {url} {why}")
-
-    def _judge(self, url: str) -> None:
-        parts = urlsplit(url)
+    def _sent(self, request: Request) -> None:
+        self._asked.add(request)
+        parts = urlsplit(request.url)
         if parts.scheme in ("http", "https", "ws", "wss") and parts.hostname != "127.0.0.1":
-            self._note(f"a request left this machine: {url}")
+            self._note(f"a request left this machine: {request.url}")
+
+    def _answered(self, request: Request) -> None:
+        self._asked.discard(request)
+
+    def _failed(self, request: Request) -> None:
+        self._asked.discard(request)
+        if "ERR_ABORTED" not in str(request.failure):  # the page was left while it still loaded
+            self._note(f"failed: {request.url} {request.failure}")
 
     def open(self, path: str) -> Self:
-        """Opens a page and waits until its content, charts and rows are drawn."""
-        self.page.goto(self.address + path, wait_until="commit")
-        self.page.wait_for_selector("main#content", timeout=LOAD_MS)
+        """Opens a page and waits until its content, charts and rows are drawn.
+
+        The first one is loaded; from there on it is as if a link was clicked, which draws the page without a reload.
+        """
+        if self.page.url in ("about:blank", self.address + path):
+            self.page.goto(self.address + path, wait_until="commit")
+            self.page.wait_for_selector("main#content", timeout=LOAD_MS)
+        else:
+            with self.page.expect_response(lambda answer: CALLBACK in answer.url, timeout=LOAD_MS):
+                self.page.evaluate(FOLLOW_LINK, path)
         self.settle()
         return self
 
     def settle(self) -> None:
         """Waits until nothing is asked of the hub any more, and charts have drawn what they got."""
-        self.page.wait_for_load_state("networkidle", timeout=LOAD_MS)
+        quiet_ms = 0
+        for _ in range(LOAD_MS // STEP_MS):
+            self.page.wait_for_timeout(STEP_MS)
+            quiet_ms = 0 if self._asked else quiet_ms + STEP_MS
+            if quiet_ms >= QUIET_MS:
+                break
         self.page.wait_for_function(
             "() => [...document.querySelectorAll('.dash-graph')].every(graph => graph.querySelector('.main-svg'))",
             timeout=LOAD_MS,

@@ -15,7 +15,7 @@ from tests.fakenvml import child_env, write_scenario
 
 
 @pytest.fixture
-def disk(as_root: None, tmp_path: Path) -> Iterator[Callable[[int], SmallDisk]]:
+def disk(mounts: None, tmp_path: Path) -> Iterator[Callable[[int], SmallDisk]]:
     """Makes a small disk."""
     made: list[SmallDisk] = []
 
