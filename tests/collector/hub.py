@@ -14,7 +14,7 @@ class Hub(ThreadingHTTPServer):
         self.bodies: list[bytes] = []
         self.requests: list[tuple[str, dict[str, str]]] = []
         self.answers: list[tuple[int, dict[str, str], bytes]] = []  # taken one by one; then 200
-        self.drops = False  # closes each connection after its answer without having said so, as servers do with idle ones
+        self.drops = False  # closes each connection after its answer unannounced, as servers do with idle ones
         self.arrived = threading.Condition()
         self.thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         self.thread.start()
