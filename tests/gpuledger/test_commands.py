@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from analytics import evidence_words
 from analytics.wording import number_gpu_h
 from tests.gpuledger.said import refused, said
 
@@ -79,8 +80,9 @@ def test_a_finding_is_explained_with_what_it_rests_on(data: Path) -> None:
     finding = told(data, "findings", "--limit", 1)["items"][0]
     text = said("explain", finding["id"], "--data", data).out
     assert text.startswith(finding["title"])
-    for name in (*finding["numbers"], *finding["thresholds"]):
-        assert name in text
+    for values in (finding["numbers"], finding["thresholds"]):
+        for name, value in evidence_words.said(values, "UTC"):
+            assert f"  {name:<28} {value}\n" in text
     assert finding["fix"] in text
     assert told(data, "explain", finding["id"])["numbers"] == finding["numbers"]
 
