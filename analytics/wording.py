@@ -43,8 +43,11 @@ STATES: Final[dict[str, Look]] = {
 PATTERN_INK: Final = ("#8A8F98", "#8A8F98")
 """Colour of pattern lines, light and dark."""
 
-NEUTRAL_IDLE: Final = Look("idle", "#FFFFFF00", "#FFFFFF00", "x")
+NEUTRAL_IDLE: Final = Look("idle, memory held", "#FFFFFF00", "#FFFFFF00", "x")
 """Idle on a person's own page and in mail to people: a pattern in grey, so that help does not look like an alarm."""
+
+NEUTRAL_EMPTY: Final = Look("idle, empty", "#7D8794", "#8B95A3")
+"""The same with memory empty: grey without a pattern, so that the two can be told apart, and both from unknown."""
 
 GLOSSARY: Final[dict[str, str]] = {
     "capacity": "GPU-hours that existed in the window: every known GPU from the moment it was first seen.",

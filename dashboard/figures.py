@@ -13,6 +13,7 @@ from analytics.queries.lanes import Lane
 from analytics.queries.timeline import Timeline, TimelineRow
 from analytics.wording import (
     DAY_MS,
+    NEUTRAL_EMPTY,
     NEUTRAL_IDLE,
     PATTERN_INK,
     STATES,
@@ -62,7 +63,8 @@ def fill(state: str, scheme: Scheme, *, neutral: bool = False) -> dict[str, Any]
 
     ``neutral`` draws idle as a grey pattern, so that a person's own page does not look like an alarm.
     """
-    look = NEUTRAL_IDLE if neutral and state in (State.IDLE, State.IDLE_HELD) else STATES[state]
+    neutrals = {State.IDLE: NEUTRAL_EMPTY, State.IDLE_HELD: NEUTRAL_IDLE} if neutral else {}
+    look = neutrals.get(State(state), STATES[state])
     tokens = SCHEMES[scheme]
     colour = look.light if scheme == "light" else look.dark
     ink = PATTERN_INK[0 if scheme == "light" else 1]

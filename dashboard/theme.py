@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any, Final, Literal
 
-from analytics.wording import PATTERN_INK, STATES
+from analytics.wording import NEUTRAL_EMPTY, PATTERN_INK, STATES
 
 Scheme = Literal["light", "dark"]
 
@@ -103,6 +103,7 @@ def _variables(scheme: Scheme, tokens: Tokens) -> str:
     }
     colours |= {f"state-{state.replace('_', '-')}": state_colour(state, scheme) for state in STATES}
     colours["faint"] = f"{100 * FAINT:.0f}%"
+    colours["neutral-empty"] = NEUTRAL_EMPTY.light if scheme == "light" else NEUTRAL_EMPTY.dark
     colours["pattern-ink"] = PATTERN_INK[0 if scheme == "light" else 1]
     variables = "".join(f"--{name}:{value};" for name, value in colours.items())
     # Mantine's own surfaces follow ours, so that menus, inputs and dates do not look like another product.

@@ -49,7 +49,7 @@ def render_text(report: Report) -> str:
 
 
 def _section(section: Section) -> list[str]:
-    lines = [line for paragraph in section.paragraphs for line in textwrap.wrap(_text(paragraph), WIDTH)]
+    lines = [line for paragraph in section.paragraphs for line in _paragraph(paragraph)]
     if section.lines:
         lines += ["", *(f"    {line}" for line in section.lines)]
     if section.before_lines or section.after_lines:
@@ -59,6 +59,12 @@ def _section(section: Section) -> list[str]:
         lines += [""] if lines else []
         lines += _table(section.table)
     return lines
+
+
+def _paragraph(cell: Cell) -> list[str]:
+    """Plain text has no links: the address stands below, whole, so that it can be clicked or copied."""
+    lines = textwrap.wrap(_text(cell), WIDTH)
+    return [*lines, f"  {cell.href}"] if isinstance(cell, Link) and cell.href.startswith("http") else lines
 
 
 def _table(table: Table) -> list[str]:

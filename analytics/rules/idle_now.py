@@ -31,7 +31,7 @@ def idle_now(run: RunEvidence, params: IdleNow, context: Context) -> Outcome:
     if run.recent_idle_ms < needed_s * 1000:
         return None
     span = format_duration(run.recent_idle_ms)
-    what, which = ("The GPU has", "It") if run.gpus == 1 else (f"All {run.gpus} GPUs have", "None of them")
+    what, which = ("The GPU has", "It") if run.gpus == 1 else (f"{_all(run.gpus)} GPUs have", "None of them")
     was = "was not" if run.gpus == 1 else "was"
     since = "" if run.gpus_active else f" {which} {was} used before."
     return Seen(
@@ -51,6 +51,10 @@ def idle_now(run: RunEvidence, params: IdleNow, context: Context) -> Outcome:
         start_ms=run.last_row_ms - run.recent_idle_ms,
         end_ms=run.last_row_ms,
     )
+
+
+def _all(gpus: int) -> str:
+    return "Both" if gpus == 2 else f"All {gpus}"
 
 
 def _advice(run: RunEvidence) -> str:

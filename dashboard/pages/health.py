@@ -33,7 +33,7 @@ def body(request: Request) -> Sequence[Any]:
     return [
         region("sentence", "The summary", lambda: _sentence(found())),
         region("figures", "The figures", lambda: _figures(found())),
-        region("nodes", "Nodes", lambda: _nodes(found())),
+        region("nodes", "Nodes", lambda: _nodes(found(), request.zone)),
         region("logs", "What ran", lambda: _logs(request, found())),
         region("unmeasurable", "What cannot be measured", lambda: _unmeasurable(found())),
     ]
@@ -100,7 +100,7 @@ def _float(value: int | None) -> float | None:
     return None if value is None else float(value)
 
 
-def _nodes(found: Health) -> Component:
+def _nodes(found: Health, zone: str) -> Component:
     columns = [
         tables.Column(title="Node"),
         tables.Column(title="GPUs", number=True),
@@ -116,7 +116,7 @@ def _nodes(found: Health) -> Component:
             str(node.gpus),
             name(node.model),
             name(node.driver_version),
-            f"{format_duration(node.age_ms)} ago",
+            moment(node.last_ms, zone),
             value(format_ratio(node.coverage_day), "nothing was allocated"),
             value(format_duration(node.skew_ms), "not measured"),
         )

@@ -53,12 +53,13 @@ def filters(request: Request) -> Sequence[Component]:
 
 
 def body(request: Request) -> Sequence[Any]:
-    """Returns the sentence, the two spreads and the table with its total row."""
+    """Returns the sentence, the table with its total row, and the two spreads."""
     region = partial(cards.region, now_ms=request.now_ms, zone=request.zone)
     first = cards.once(lambda: queries.jobs(request.cur, request.viewer, request.window, request.filter, limit=1))
     return [
         region("sentence", "The summary", lambda: _sentence(request, first())),
         region("figures", "The figures", lambda: _figures(first())),
+        region("table", "The table", lambda: job_grid.grid(request, first())),
         html.Div(
             [
                 region("histogram", "GPU-hours by utilization", lambda: _histogram(request)),
@@ -66,7 +67,6 @@ def body(request: Request) -> Sequence[Any]:
             ],
             className="columns",
         ),
-        region("table", "The table", lambda: job_grid.grid(request, first())),
     ]
 
 

@@ -8,7 +8,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from analytics.model import Filter, Window
-from analytics.queries import findings, hours
+from analytics.queries import hours
 from analytics.queries import me as queries
 from analytics.queries import site as site_queries
 from analytics.queries.me import Me
@@ -35,16 +35,15 @@ def who(request: Request) -> str | None:
     asked = request.address.get("user")
     if asked:
         return asked
-    if not request.store.synthetic and request.viewer.user is not None:
-        return request.viewer.user
-    return _example(request)
+    if request.store.synthetic:
+        return _example(request)
+    # Before sign-in the viewer is whoever runs the hub, such as root, and that is often nobody with jobs.
+    known = request.viewer.kind != "admin" or request.viewer.user in _users(request)
+    return request.viewer.user if known else None
 
 
 def _example(request: Request) -> str | None:
-    """Somebody with something to see: who is idle now, else who was idle most."""
-    idle = [row.user for row in findings.idle_now(request.cur, request.viewer, Filter()) if row.user]
-    if idle:
-        return idle[0]
+    """Somebody with something to see, the same at every visit: who was idle most."""
     rows = hours.breakdown(request.cur, request.viewer, _window(request), Filter(), "user")
     return next((row.key for row in rows if row.key), None)
 
@@ -67,6 +66,8 @@ def controls(request: Request) -> Sequence[Component]:
 def body(request: Request) -> Sequence[Any]:
     """Returns the page, or a friendly word where the person ran nothing."""
     user = who(request)
+    if user is None and _users(request):
+        return [cards.empty("Whose GPUs? Choose a name under “Look as”.", next_step="The address then is that page.")]
     if user is None:
         return [cards.empty("Nobody has held a GPU yet.", next_step="Your page fills itself with your first job.")]
     region = partial(cards.region, now_ms=request.now_ms, zone=request.zone)
@@ -142,7 +143,9 @@ def _hours(request: Request, mine: Me) -> Component:
                 summary=timeline_summary(seen),
                 table=timeline_table(seen, request.zone),
                 legend=state_legend(seen, neutral=True),
-            ),
+            )
+            if now.held_gpu_h
+            else None,
         ],
         id="mine",
     )

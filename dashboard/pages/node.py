@@ -9,7 +9,7 @@ from dash.development.base_component import Component
 
 from analytics.queries import nodes as queries
 from analytics.queries.lanes import Lane
-from analytics.queries.nodes import GpuDay, NodeDetail
+from analytics.queries.nodes import GpuDay, Holder, NodeDetail
 from analytics.wording import DAY_MS, format_duration, format_mib, format_pct, format_power, plural
 from dashboard.components import cards, chart, tables
 from dashboard.components.links import run_link
@@ -100,7 +100,8 @@ def _gpus(detail: NodeDetail | None) -> Component | None:
     columns = [
         tables.Column(title="GPU"),
         tables.Column(title="Now"),
-        tables.Column(title="Held by"),
+        tables.Column(title="Held by now"),
+        tables.Column(title="Before, newest first"),
         tables.Column(title="Utilization", number=True),
         tables.Column(title="Memory", number=True),
         tables.Column(title="Power", number=True, phone=False),
@@ -111,7 +112,8 @@ def _gpus(detail: NodeDetail | None) -> Component | None:
         (
             f"GPU {day.gpu.index}" if day.gpu.index is not None else "—",
             state_label(day.gpu.state),
-            _holders(day, detail.node.cluster),
+            _holders(_now(day), detail.node.cluster, "nobody"),
+            _holders([one for one in reversed(day.holders) if one not in _now(day)], detail.node.cluster, "nobody"),
             value(format_pct(day.gpu.util_pct)),
             value(format_mib(day.gpu.mem_used_mib)),
             value(format_power(day.gpu.power_w)),
@@ -123,15 +125,19 @@ def _gpus(detail: NodeDetail | None) -> Component | None:
     return cards.card("GPUs", tables.table(columns, rows, caption="The GPUs of this node"), id="gpus")
 
 
-def _holders(day: GpuDay, cluster: str) -> Component:
-    if not day.holders:
-        return html.Span("nobody in 24 h", className="muted")
+def _now(day: GpuDay) -> list[Holder]:
+    return [holder for holder in day.holders if holder.end_ms is None]
+
+
+def _holders(holders: Sequence[Holder], cluster: str, nobody: str) -> Component:
+    if not holders:
+        return html.Span(nobody, className="muted")
     shown = [
         html.Li([run_link(holder.job_id, cluster), " ", name(holder.user, "user not known yet")])
-        for holder in day.holders[:MOST_HOLDERS]
+        for holder in holders[:MOST_HOLDERS]
     ]
-    if len(day.holders) > MOST_HOLDERS:
-        shown.append(html.Li(f"and {len(day.holders) - MOST_HOLDERS} more", className="muted"))
+    if len(holders) > MOST_HOLDERS:
+        shown.append(html.Li(f"and {len(holders) - MOST_HOLDERS} more", className="muted"))
     return html.Ul(shown, className="plain-list")
 
 

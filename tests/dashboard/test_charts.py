@@ -10,7 +10,7 @@ from analytics.queries.series import GpuSeries, Series
 from analytics.queries.timeline import Timeline, TimelineRow
 from dashboard import figures, multiples
 from dashboard.components.chart import CONFIG, graph
-from dashboard.theme import LIGHT
+from dashboard.theme import LIGHT, Scheme
 from store.database import Cursor
 from tests.dashboard.pages import Pages
 from tests.factories.footprints import footprint_gpu
@@ -222,3 +222,12 @@ def test_chart_has_words_and_height() -> None:
     shown = str(graph("g", figure, summary="Said in words."))
     assert "Said in words." in shown
     assert "'minHeight': '300px'" in shown
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_a_persons_own_page_every_state_looks_different(scheme: Scheme) -> None:
+    looks = [
+        (marker["color"], marker.get("pattern", {}).get("shape"))
+        for marker in (figures.fill(state, scheme, neutral=True) for state in ("idle", "idle_held", "unknown"))
+    ]
+    assert len(set(looks)) == len({shape for _, shape in looks}) == 3

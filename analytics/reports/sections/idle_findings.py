@@ -6,7 +6,7 @@ from analytics.queries.finding_groups import FindingGroup, grouped
 from analytics.queries.findings import findings
 from analytics.reports.model import Cell, Context, Section, Table
 from analytics.reports.registry import section
-from analytics.wording import UNKNOWN, number_gpu_h, plural
+from analytics.wording import UNKNOWN, format_count, number_gpu_h, plural
 
 SHOWN: Final = 10
 
@@ -24,11 +24,12 @@ def idle_findings(context: Context) -> Section | None:
         title="Findings",
         paragraphs=(f"{plural(page.total.count, 'finding')}{shown}.",),
         table=Table(
-            columns=("Finding", "Largest job", "User", "Account", "GPU-h"),
+            columns=("Finding", "Runs", "Largest job", "User", "Account", "GPU-h"),
             rows=rows,
-            numbers=frozenset({"GPU-h"}),
+            numbers=frozenset({"Runs", "GPU-h"}),
             total=(
                 context.link("All findings", "/jobs", {"finding": "any"}),
+                "",
                 "",
                 "",
                 "",
@@ -41,6 +42,12 @@ def idle_findings(context: Context) -> Section | None:
 def _row(context: Context, group: FindingGroup) -> tuple[Cell, ...]:
     first = group.first
     job = first.job_id or UNKNOWN
-    title = first.title if group.runs == 1 else f"{first.title} ({plural(group.runs, 'run')})"
     link = context.link(job, f"/jobs/{job}", whole=True) if first.job_id else job
-    return (title, link, first.user or UNKNOWN, first.account or UNKNOWN, number_gpu_h(group.gpu_h))
+    return (
+        first.title,
+        format_count(group.runs),
+        link,
+        first.user or UNKNOWN,
+        first.account or UNKNOWN,
+        number_gpu_h(group.gpu_h),
+    )

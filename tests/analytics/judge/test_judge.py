@@ -146,7 +146,7 @@ def test_idle_now_is_found_on_time_between_two_footprints(bench: Bench, scene: S
     assert bench.rows("SELECT end_ms FROM footprint_run") == [{"end_ms": T0 + 550 * MINUTE}]
     assert bench.findings() == [("idle_now", True, 120)]
     found = bench.rows("SELECT * FROM finding")[0]
-    assert found["sentence"] == "All 2 GPUs have been idle for the last 1 h."
+    assert found["sentence"] == "Both GPUs have been idle for the last 1 h."
     assert (found["start_ms"], found["end_ms"]) == (T0 + 510 * MINUTE, T0 + 570 * MINUTE)
 
 

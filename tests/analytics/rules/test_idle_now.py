@@ -26,7 +26,7 @@ def test_says_so_again_after_two_hours(idle: float, level: int) -> None:
 def test_has_the_line_that_releases_it() -> None:
     found = judged(running(gpu(1, length=120, busy=30), gpu(2, length=120, busy=30), idle=90))
     assert isinstance(found, Seen)
-    assert found.sentence == "All 2 GPUs have been idle for the last 1 h 30 min."
+    assert found.sentence == "Both GPUs have been idle for the last 1 h 30 min."
     assert found.lines == ("scancel 123_4",)
     assert found.claim.parts == (Part.TAIL,)
     assert (found.start_ms, found.end_ms) == (T0 + 30 * MINUTE, T0 + 120 * MINUTE)
