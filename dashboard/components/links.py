@@ -59,9 +59,7 @@ def copy_lines(lines: Sequence[str], what: str) -> html.Div:
 
 def before_after(before: Sequence[str], after: Sequence[str]) -> html.Div:
     """Returns the lines of a request now and next; only the new ones are for copying, where there are any."""
-    then = (
-        copy_lines(after, "the lines for next time") if after else html.P("Leave these lines out.")
-    )
+    then = copy_lines(after, "the lines for next time") if after else html.P("Leave these lines out.")
     return html.Div(
         [
             html.Div([html.Div("Now", className="eyebrow"), html.Pre(html.Code("\n".join(before)), tabIndex=0)]),
