@@ -99,10 +99,15 @@ def _store(cursor: Cursor, changed: Sequence[Entry]) -> None:
         cursor.execute("INSERT OR REPLACE INTO allocation BY NAME SELECT * FROM batch_allocation")
 
 
+_OF_ONE_RUN: Final = (
+    *("run", "allocation", "footprint_gpu", "footprint_run", "finding", "finding_hour", "unjudged", "dirty_run"),
+)
+
+
 def _rename(cursor: Cursor, gone: Sequence[tuple[int, int]]) -> None:
     # Two stored runs that later evidence shows to be one: rare, hence a statement each.
     for old, new in gone:
         cursor.execute("UPDATE hot SET run_key = $1 WHERE run_key = $2", [new, old])
         cursor.execute("UPDATE process SET run_key = $1 WHERE run_key = $2", [new, old])
-        for table in ("run", "allocation", "footprint_gpu", "footprint_run", "finding", "unjudged", "dirty_run"):
+        for table in _OF_ONE_RUN:
             cursor.execute(f"DELETE FROM {table} WHERE run_key = $1", [old])  # noqa: S608 - names from above
