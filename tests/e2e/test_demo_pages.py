@@ -1,6 +1,5 @@
 """The synthetic cluster on every page: drawn with data, in both schemes and on a phone, with the API's own numbers."""
 
-import json
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
@@ -118,11 +117,6 @@ def test_each_figure_leads_to_a_list_with_the_same_total(hub: Running, chromium:
             if href not in totals:
                 totals[href] = sheet.open(href).figures()
             assert totals[href][figure] == figures[figure], href
-
-
-def test_commands_work_on_the_directory_at_rest_too(data: Path, hub: Running) -> None:
-    running = json.loads(run("jobs", "--json", "--data", data).stdout)
-    assert running["total"]["count"] == hub.json("/api/v1/jobs")["total"]["count"]
 
 
 def figure_links(sheet: Sheet) -> dict[str, str]:
