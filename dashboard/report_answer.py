@@ -53,7 +53,7 @@ def _as_json(report: Report) -> bytes:
         "figures": report.figures,
         "sections": report.sections,
     }
-    return msgspec.json.encode(found, enc_hook=sorted)
+    return msgspec.json.encode(found, order="deterministic")  # a set has another order in every process
 
 
 _FORMS: Final[dict[str, tuple[Callable[[Report], str | bytes], str]]] = {

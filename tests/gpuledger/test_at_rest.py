@@ -35,7 +35,8 @@ def test_running_and_at_rest_answer_alike(data: Path, tmp_path: Path) -> None:
     hub = Running(tmp_path / "log", "serve", *where, "--port", 0)
     try:
         assert hub.address
-        assert [_without_times(said(*command)) for command in commands] == [_without_times(each) for each in before]
+        for command, rest in zip(commands, before, strict=True):
+            assert _without_times(said(*command)) == _without_times(rest)
         assert hub.stop() == 0
     finally:
         hub.end()
