@@ -53,7 +53,7 @@ def _window(request: Request) -> Window:
 
 
 def _users(request: Request) -> list[str]:
-    return site_queries.choices(request.cur, request.viewer, _window(request)).users
+    return site_queries.users(request.cur, request.viewer, _window(request))
 
 
 def controls(request: Request) -> Sequence[Component]:
