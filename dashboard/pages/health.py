@@ -41,7 +41,11 @@ def body(request: Request) -> Sequence[Any]:
 
 def _sentence(found: Health) -> Component:
     if found.ok and found.pending:
-        return html.P([icon("waiting"), f"Not whole yet. {found.pending}"], className="sentence", id="sentence")
+        return html.P(
+            [icon("waiting"), "Not whole yet: what has come in is still being summed and judged."],
+            className="sentence",
+            id="sentence",
+        )
     if found.ok:
         return html.P(
             [icon("done"), "Yes: everything that should report does, and nothing was refused."],
