@@ -4,6 +4,7 @@ from collections import defaultdict
 from typing import Final
 
 import msgspec
+import numpy as np
 
 from analytics.model import HOUR_MS, MINUTE_MS, State, Viewer
 from analytics.queries.scope import Condition, fill, visible
@@ -59,22 +60,15 @@ _HOLDS: Final = """
         LEFT JOIN node n ON n.node_key = a.node_key
     WHERE {where} ORDER BY n.name, g.idx, a.gpu_key"""
 
-# A row counts from the later of its own start and the row before it, as in the rollups. Rows of equal state that follow
-# each other without a gap become one stretch here, so that a day of rows is not carried into Python.
 _ROWS: Final = """
-    WITH row AS (
-        SELECT s.gpu_key, {state} AS state, s.ts_ms AS end_ms,
-            greatest(s.ts_ms - s.span_ms, lag(s.ts_ms) OVER gpu) AS start_ms
-        FROM samples s JOIN gpu g ON g.gpu_key = s.gpu_key
-        WHERE s.run_key = $run AND s.ts_ms > $start AND s.ts_ms <= $end
-            AND s.node_key IN (SELECT node_key FROM allocation WHERE run_key = $run)
-        WINDOW gpu AS (PARTITION BY s.gpu_key ORDER BY s.ts_ms)),
-    edge AS (
-        SELECT *, CASE WHEN state = lag(state) OVER gpu AND start_ms <= lag(end_ms) OVER gpu THEN 0 ELSE 1 END AS begins
-        FROM row WHERE end_ms > start_ms WINDOW gpu AS (PARTITION BY gpu_key ORDER BY end_ms)),
-    numbered AS (SELECT *, sum(begins) OVER (PARTITION BY gpu_key ORDER BY end_ms) AS number FROM edge)
-    SELECT gpu_key, any_value(state) AS state, min(start_ms) AS start_ms, max(end_ms) AS end_ms
-    FROM numbered GROUP BY gpu_key, number ORDER BY gpu_key, start_ms"""
+    SELECT s.gpu_key, s.ts_ms AS end_ms, s.ts_ms - s.span_ms AS start_ms,
+        CAST(list_position($states, {state}) - 1 AS UTINYINT) AS state
+    FROM samples s JOIN gpu g ON g.gpu_key = s.gpu_key
+    WHERE s.run_key = $run AND s.ts_ms > $start AND s.ts_ms <= $end
+        AND s.node_key IN (SELECT node_key FROM allocation WHERE run_key = $run)
+    ORDER BY s.gpu_key, s.ts_ms"""
+
+_STATES: Final = [state.value for state in (State.ACTIVE, State.LOW, State.IDLE_HELD, State.IDLE, State.UNKNOWN)]
 
 # An idle stretch of a minute covers at least half of one of the two minutes that it lies in: so half a minute of idle
 # makes an idle minute, and no such stretch is lost.
@@ -98,11 +92,8 @@ def lanes(cur: Cursor, viewer: Viewer, run_key: int, max_bars: int = 1000) -> La
         return Lanes(merged_below_ms=0, from_raw=True, lanes=[])
     span = {"run": run_key, "start": min(hold.start_ms for hold in held), "end": max(hold.end_ms for hold in held)}
     from_raw = raw_rows(cur, held) <= MAX_RAW_ROWS
-    statement = fill(_ROWS, state=STATE_SQL) if from_raw else _MINUTES
-    # The last row of a hold may end after it: it is looked at, and cut.
-    params = span | {"end": span["end"] + HOUR_MS} if from_raw else span
     pieces: dict[int, list[_Piece]] = defaultdict(list)
-    for piece in cur.rows(statement, params, _Piece):
+    for piece in _of_rows(cur, span) if from_raw else cur.rows(_MINUTES, span, _Piece):
         pieces[piece.gpu_key].append(piece)
     whole = [_without_holes(hold, pieces[hold.gpu_key]) for hold in held]
     merged_below_ms, thinned = thin(whole, max_bars)
@@ -126,6 +117,28 @@ def raw_rows(cur: Cursor, held: list[Hold]) -> int:
     """Returns about how many rows the holds have, from the shortest interval among nodes."""
     interval_ms = cur.scalar("SELECT min(interval_ms) FROM node") or MINUTE_MS
     return int(sum((hold.end_ms - hold.start_ms) // max(1, interval_ms) for hold in held))
+
+
+def _of_rows(cur: Cursor, span: dict[str, int]) -> list[_Piece]:
+    """Stretches of equal state without a gap, by GPU in time; a day of rows is not carried into Python objects.
+
+    A row counts from the later of its own start and the row before it, as in the rollups.
+    """
+    # The last row of a hold may end after it: it is looked at, and cut.
+    found = cur.arrow(fill(_ROWS, state=STATE_SQL), span | {"end": span["end"] + HOUR_MS, "states": _STATES})
+    gpu, start, end, state = (found.column(name).to_numpy() for name in ("gpu_key", "start_ms", "end_ms", "state"))
+    follows = gpu[1:] == gpu[:-1]
+    start = np.r_[start[:1], np.where(follows, np.maximum(start[1:], end[:-1]), start[1:])]
+    lasting = end > start
+    gpu, start, end, state = gpu[lasting], start[lasting], end[lasting], state[lasting]
+    if not lasting.any():
+        return []
+    edges = (gpu[1:] != gpu[:-1]) | (state[1:] != state[:-1]) | (start[1:] > end[:-1])
+    first, last = np.flatnonzero(np.r_[True, edges]), np.flatnonzero(np.r_[edges, True])
+    columns = (gpu[first], state[first], start[first], end[last])
+    return [
+        _Piece(key, _STATES[code], *times) for key, code, *times in zip(*map(np.ndarray.tolist, columns), strict=True)
+    ]
 
 
 def _without_holes(hold: Hold, pieces: list[_Piece]) -> list[Stretch]:

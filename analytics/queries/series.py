@@ -1,9 +1,10 @@
 """What each GPU of a run did over time: measurements for line charts. State lanes are in lanes.py."""
 
-from collections import defaultdict
-from typing import Any, Final
+from typing import Final
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from analytics.model import MINUTE_MS, Viewer
 from analytics.queries.lanes import Hold, holds, raw_rows
@@ -11,6 +12,9 @@ from analytics.queries.rollup import floor
 from analytics.queries.scope import fill
 from store.catalog import BY_NAME, Kind, Metric
 from store.database import Cursor
+
+_Ints = npt.NDArray[np.int64]
+_Floats = npt.NDArray[np.float64]
 
 MAX_RAW_ROWS: Final = 150_000
 """Up to this many rows are averaged; above, the minutes are."""
@@ -63,27 +67,39 @@ def metrics(cur: Cursor, viewer: Viewer, run_key: int, names: tuple[str, ...], m
     step = _step(cur, end - start, max_points, from_raw=from_raw)
     expressions = ", ".join(_of_rows(BY_NAME[name]) if from_raw else _of_minutes(BY_NAME[name]) for name in names)
     params = {"run": run_key, "start": floor(start, step), "end": end, "step": step}
-    buckets: dict[int, dict[int, tuple[Any, ...]]] = defaultdict(dict)
-    for gpu_key, bucket, *values in cur.tuples(fill(_ROWS if from_raw else _MINUTES, values=expressions), params):
-        buckets[gpu_key][bucket] = tuple(values)
+    found = cur.arrow(fill(_ROWS if from_raw else _MINUTES, values=expressions), params)
+    gpu, bucket, *columns = (column.to_numpy() for column in found.columns)  # NULL becomes NaN
     return Series(
         resolution_ms=step,
         from_raw=from_raw,
-        gpus=[_series(hold, buckets[hold.gpu_key], names, step) for hold in held],
+        gpus=[
+            _series(hold, step, bucket[mine], dict(zip(names, (column[mine] for column in columns), strict=True)))
+            for hold in held
+            for mine in [gpu == hold.gpu_key]
+        ],
     )
 
 
-def _series(hold: Hold, buckets: dict[int, tuple[Any, ...]], names: tuple[str, ...], step: int) -> GpuSeries:
+def _series(hold: Hold, step: int, buckets: _Ints, values: dict[str, _Floats]) -> GpuSeries:
     numbers = range(hold.start_ms // step, -(-hold.end_ms // step))
-    nothing = (None,) * len(names)
-    rows = [buckets.get(number, nothing) for number in numbers]
+    inside = (buckets >= numbers.start) & (buckets < numbers.stop)
+    places = buckets[inside] - numbers.start
     return GpuSeries(
         gpu_key=hold.gpu_key,
         gpu=hold.gpu,
         node=hold.node,
         at_ms=[number * step for number in numbers],
-        values={name: [row[index] for row in rows] for index, name in enumerate(names)},
+        values={name: _placed(column[inside], places, len(numbers)) for name, column in values.items()},
     )
+
+
+def _placed(values: _Floats, places: _Ints, count: int) -> list[float | None]:
+    """The values at their places among ``count``, None elsewhere and where there is no reading."""
+    known = ~np.isnan(values)
+    placed = np.full(count, None, dtype=object)
+    placed[places[known]] = values[known]
+    found: list[float | None] = placed.tolist()
+    return found
 
 
 def _step(cur: Cursor, length_ms: int, max_points: int, *, from_raw: bool) -> int:
