@@ -9,7 +9,7 @@ from ClusterShell.NodeSet import NodeSet, NodeSetParseError
 from analytics.model import HOUR_MS, MINUTE_MS, Filter, Viewer, Window
 from analytics.queries import logs
 from analytics.queries.arrivals import Arrivals, arrivals
-from analytics.queries.hours import hours
+from analytics.queries.hours import total
 from analytics.queries.logs import LogRow
 from analytics.queries.nodes import NodeRow, nodes
 from analytics.queries.pending import pending
@@ -138,7 +138,7 @@ def health(cur: Cursor, viewer: Viewer, now_ms: int) -> Health:
         nodes_reporting=sum(not node.silent for node in with_gpus),
         nodes_expected=len(expected),
         nodes=listed,
-        coverage_24h=hours(cur, viewer, Window.last(24, to_ms), Filter()).coverage if to_ms is not None else None,
+        coverage_24h=total(cur, viewer, Window.last(24, to_ms), Filter()).coverage if to_ms is not None else None,
         segments_24h=came.segments,
         segments_late_24h=came.late,
         segments_refused_24h=came.refused,

@@ -52,6 +52,11 @@ def hours(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> Hours:
     return _in_turn(cur, viewer, [window], where)[0]
 
 
+def total(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> Figures:
+    """Returns what :func:`hours` does but for capacity and effective use, in a third of the time."""
+    return Figures(**figures(sums(cur, viewer, window, where).get(0, Sums())))
+
+
 def hours_and_before(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> tuple[Hours, Hours]:
     """Returns :func:`hours` of the window and of the period before it, for little more than one of them costs."""
     before = window.before()
@@ -80,8 +85,8 @@ def _in_turn(cur: Cursor, viewer: Viewer, windows: Sequence[Window], where: Filt
     ]
 
 
-def _hours(total: Sums, there: Capacity | None, work: Effective, seen: Provenance) -> Hours:
-    numbers = figures(total)
+def _hours(summed: Sums, there: Capacity | None, work: Effective, seen: Provenance) -> Hours:
+    numbers = figures(summed)
     whole = None if there is None else there.within(seen.window.start_ms, seen.window.end_ms)
     return Hours(
         **numbers,
@@ -89,7 +94,7 @@ def _hours(total: Sums, there: Capacity | None, work: Effective, seen: Provenanc
         unallocated_gpu_h=None if whole is None else gpu_h(whole.unallocated),
         stray_gpu_h=None if whole is None else gpu_h(whole.stray),
         effective_ratio=work.ratio,
-        effective_gpu_h=None if work.ratio is None else work.ratio * gpu_h(total.held - total.unknown),
+        effective_gpu_h=None if work.ratio is None else work.ratio * gpu_h(summed.held - summed.unknown),
         effective_source=work.source,
         provenance=msgspec.structs.replace(seen, coverage=numbers["coverage"]),
     )
@@ -100,11 +105,11 @@ def breakdown(cur: Cursor, viewer: Viewer, window: Window, where: Filter, by: By
     starts = {day.name: day.start_ms for day in days(window)} if by == "day" else {}
     found = sums(cur, viewer, window, where, by_day(window) if by == "day" else _KEYS[by])
     rows = [
-        HoursRow(**figures(total), key=key, start_ms=starts.get(key), findings=total.findings)
-        for key, total in sorted(found.items(), key=lambda row: _most_idle(*row))
+        HoursRow(**figures(summed), key=key, start_ms=starts.get(key), findings=summed.findings)
+        for key, summed in sorted(found.items(), key=lambda row: _most_idle(*row))
     ]
     return sorted(rows, key=lambda row: row.start_ms or 0) if by == "day" else rows
 
 
-def _most_idle(key: str | None, total: Sums) -> tuple[int, int, bool, str]:
-    return -(total.idle_held + total.idle_empty), -total.held, key is None, key or ""
+def _most_idle(key: str | None, summed: Sums) -> tuple[int, int, bool, str]:
+    return -(summed.idle_held + summed.idle_empty), -summed.held, key is None, key or ""

@@ -53,7 +53,7 @@ def _sentence(rows: list[PersonRow], by: str) -> Component:
 
 
 def _table(request: Request, rows: list[PersonRow], by: str) -> Component:
-    total = hours.hours(request.cur, request.viewer, request.window, request.filter)
+    total = hours.total(request.cur, request.viewer, request.window, request.filter)
     columns = [
         tables.Column(title="User" if by == "user" else "Account"),
         tables.Column(title="GPU-h", number=True),
