@@ -54,7 +54,8 @@ def _section(section: Section) -> list[str]:
         lines += ["", *(f"    {line}" for line in section.lines)]
     if section.before_lines or section.after_lines:
         lines += ["", "  now:", *(f"    {line}" for line in section.before_lines)]
-        lines += ["  next time:", *(f"    {line}" for line in section.after_lines)]
+        after = section.after_lines or ("(leave these lines out)",)
+        lines += ["  next time:", *(f"    {line}" for line in after)]
     if section.table:
         lines += [""] if lines else []
         lines += _table(section.table)

@@ -88,7 +88,7 @@ def test_no_gpu_at_all(bench: Bench) -> None:
     bench.add([idle(60)], times=5)
     found = bench.made()["gpus"]
     assert found["proposed"] == "no GPU"
-    assert "CPU partition" in found["after_lines"]
+    assert (found["before_lines"] != "", found["after_lines"]) == (True, "")
     assert "CPU partition" in found["gain"]
 
 
