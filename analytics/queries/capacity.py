@@ -5,6 +5,7 @@ from their parent. Where more was held in an hour than a device's capacity there
 the device existed nonetheless and its capacity is what was held: ``capacity = held + stray + unallocated``, exactly.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -91,14 +92,25 @@ class Capacity(msgspec.Struct, frozen=True):
         return Whole(total, stray, total - held - stray)
 
 
-def capacity(cur: Cursor, window: Window, where: Filter, data_to_ms: int, *, minutes: bool = False) -> Capacity:
-    """Returns devices and use of a window for a filter on places (cluster, model, node) only, up to the data's end."""
+def capacity(
+    cur: Cursor,
+    window: Window,
+    where: Filter,
+    data_to_ms: int,
+    *,
+    minutes: bool = False,
+    cuts: Sequence[int] = (),
+) -> Capacity:
+    """Returns devices and use of a window for a filter on places (cluster, model, node) only, up to the data's end.
+
+    No bucket lies across a moment of ``cuts``.
+    """
     known, used = of_places(where), of_places(where)
     if where.cluster is not None:
         known &= Condition("n.cluster = $cluster", {"cluster": where.cluster})
         used &= Condition("coalesce(r.cluster, n.cluster) = $cluster", {"cluster": where.cluster})
     devices = fill(_KNOWN, weight=WEIGHT, known=known.sql)
-    rows = rollup(window, ("held_ms", "stray_ms"), minutes=minutes)
+    rows = rollup(window, ("held_ms", "stray_ms"), minutes=minutes, cuts=cuts)
     params = {"whole": WHOLE, "end": min(window.end_ms, data_to_ms)} | rows.params | used.params | known.params
     places = _PLACES if used.params else ""
     found = cur.rows(fill(_USED, devices=devices, rollup=rows.sql, places=places, used=used.sql), params, Used)

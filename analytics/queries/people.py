@@ -56,7 +56,8 @@ def people(
     cur: Cursor, viewer: Viewer, window: Window, where: Filter, by: Literal["user", "account"] = "user"
 ) -> list[PersonRow]:
     """Returns people or accounts, most GPU-hours first."""
-    piece, table = pieces(viewer, window, where, (*_COLUMNS, by), weigh=False), as_table(window)
+    starts = [day.start_ms for day in days(window)]
+    piece, table = pieces(viewer, window, where, (*_COLUMNS, by), cuts=starts, weigh=False), as_table(window)
     statement = fill(_DAYS, key=f'piece."{by}"', piece=piece.sql, days=table.sql)
     daily: dict[str | None, dict[int, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
     accounts: dict[str | None, set[str]] = defaultdict(set)
@@ -64,7 +65,6 @@ def people(
         day = daily[key][day_ms]
         day[0], day[1] = day[0] + weight * held, day[1] + weight * idle
         accounts[key].update([account] if account is not None else [])
-    starts = [day.start_ms for day in days(window)]
     found = [
         _person(row, sorted(accounts[row.key]), [daily[row.key][start] for start in starts])
         for row in breakdown(cur, viewer, window, where, by)

@@ -8,8 +8,9 @@ rollups of this size DuckDB spends longer on planning a wide statement than on r
 many pieces are taken of plain milliseconds per weight, and weighed afterwards (sums.py).
 """
 
+import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -120,31 +121,36 @@ def pieces(
     columns: Iterable[str],
     *,
     minutes: bool = False,
+    cuts: Sequence[int] = (),
     weigh: bool = True,
     also: Condition = ALWAYS,
 ) -> Condition:
     """Returns a SELECT of pieces, one per run, GPU and hour (or minute), and its parameters.
 
-    ``also`` is a further condition on the rollup's row ``h`` or the run ``r``. Of the columns, at_ms, run_key, gpu_key,
-    weight, model, node, cluster, user, account and partition say whose; held, active, low, idle_held, idle_empty,
-    unknown, unmeasurable and parked are weight x ms, and held is the sum of the five states; util_sum and sm_sum are
-    0.1 % x weight x ms; power_sum is 0.1 W x ms, energy 0.1 mJ. Without ``weigh`` the times are plain ms.
+    No piece lies across a moment of ``cuts``. ``also`` is a further condition on the rollup's row ``h`` or the run
+    ``r``. Of the columns, at_ms, run_key, gpu_key, weight, model, node, cluster, user, account and partition say whose;
+    held, active, low, idle_held, idle_empty, unknown, unmeasurable and parked are weight x ms, and held is the sum of
+    the five states; util_sum and sm_sum are 0.1 % x weight x ms; power_sum is 0.1 W x ms, energy 0.1 mJ. Without
+    ``weigh`` the times are plain ms.
     """
     wanted = visible(viewer) & of_runs(where) & of_places(where) & also
     size = of_size(where)
+    rows = functools.partial(rollup, window, minutes=minutes, cuts=cuts)
     if size is ALWAYS:
-        return _select(window, wanted, columns, minutes=minutes, weigh=weigh)
-    piece = _select(window, wanted, (*columns, "run_key"), minutes=minutes, weigh=weigh)
-    sized = _select(window, wanted, _SIZED, minutes=minutes, weigh=True)
+        return _select(rows, wanted, columns, weigh=weigh)
+    piece = _select(rows, wanted, (*columns, "run_key"), weigh=weigh)
+    sized = _select(rows, wanted, _SIZED, weigh=True)
     return Condition(fill(_PICKED, piece=piece.sql, sized=sized.sql, having=size.sql), piece.params | size.params)
 
 
-def _select(window: Window, wanted: Condition, columns: Iterable[str], *, minutes: bool, weigh: bool) -> Condition:
+def _select(
+    rows_of: Callable[[Iterable[str]], Condition], wanted: Condition, columns: Iterable[str], *, weigh: bool
+) -> Condition:
     chosen = {name: _COLUMNS[name] for name in columns}
     by_weight = {name for name, column in chosen.items() if weigh and column.by_weight}
     if by_weight:
         chosen = {"weight": _COLUMNS["weight"]} | chosen
-    rows = rollup(window, dict.fromkeys(read for column in chosen.values() for read in column.reads), minutes=minutes)
+    rows = rows_of(dict.fromkeys(read for column in chosen.values() for read in column.reads))
     text = ", ".join(
         f'{column.sql}{" * weight" if name in by_weight else ""} AS "{name}"' for name, column in chosen.items()
     )

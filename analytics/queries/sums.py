@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from analytics.model import Filter, Viewer, Window
-from analytics.queries.days import as_table
+from analytics.queries.days import as_table, days
 from analytics.queries.figures import Sums
 from analytics.queries.pieces import pieces
 from analytics.queries.scope import ALWAYS, Condition, Params, fill
@@ -19,12 +19,16 @@ from store.database import Cursor
 
 
 class Key(msgspec.Struct, frozen=True):
-    """What pieces are summed by: an expression over a ``piece``, the columns it reads and what it is joined with."""
+    """What pieces are summed by: an expression over a ``piece``, the columns it reads and what it is joined with.
+
+    ``cuts`` are the moments at which its value changes in the course of time.
+    """
 
     sql: str
     reads: tuple[str, ...] = ()
     join: str = ""
     params: Params = {}
+    cuts: tuple[int, ...] = ()
 
 
 ALL: Final = Key("0")
@@ -37,9 +41,9 @@ def by_column(name: str) -> Key:
 
 def by_day(window: Window) -> Key:
     """Returns the key of the day in the window's zone, by its ISO date."""
-    table = as_table(window)
+    table, cuts = as_table(window), tuple(day.start_ms for day in days(window))
     join = "JOIN ({days}) AS d ON piece.at_ms >= d.start_ms AND piece.at_ms < d.end_ms"
-    return Key("d.name", ("at_ms",), fill(join, days=table.sql), table.params)
+    return Key("d.name", ("at_ms",), fill(join, days=table.sql), table.params, cuts)
 
 
 def by_number(windows: Sequence[Window]) -> Key:
@@ -76,11 +80,11 @@ def sums(
     A run counts, with its findings, once under each value where it held GPUs.
     """
     columns = (*key.reads, *_TIMES, "weight", "gpu_key", "energy", "energy_estimated")
-    piece = pieces(viewer, window, where, columns, weigh=False, also=also)
+    piece = pieces(viewer, window, where, columns, cuts=key.cuts, weigh=False, also=also)
     rows = cur.tuples(fill(_SUMS, key=key.sql, piece=piece.sql, join=key.join), piece.params | key.params)
     if not rows:
         return {}
-    piece = pieces(viewer, window, where, (*key.reads, "run_key", "user"), also=also)
+    piece = pieces(viewer, window, where, (*key.reads, "run_key", "user"), cuts=key.cuts, also=also)
     counts = cur.tuples(fill(_COUNTS, key=key.sql, piece=piece.sql, join=key.join), piece.params | key.params)
     by_key: dict[Any, list[list[Any]]] = defaultdict(list)
     for value, *row in rows:

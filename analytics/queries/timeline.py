@@ -18,7 +18,8 @@ from store.database import Cursor
 MINUTES_UP_TO: Final = 6 * HOUR_MS
 """Windows up to this long are drawn by the minute."""
 
-# Hours per bucket; each divides a day, so that buckets begin at the zone's midnight. From a day on: whole days.
+# Hours per bucket; each divides a day, so that buckets begin at the zone's midnight, or in zones at half hours at the
+# full hour of UTC before it: rows of an hour are then not cut. From a day on: whole days.
 _HOURS: Final = (1, 2, 3, 4, 6, 8, 12)
 _MINUTES: Final = (1, 2, 5, 10, 15, 30, 60)
 _DAYS: Final = (1, 2, 7, 14, 28, 91)
@@ -58,7 +59,7 @@ def over_time(cur: Cursor, viewer: Viewer, window: Window, where: Filter, max_po
     """Returns the hours of the window by state in equal buckets of whole hours, or minutes for windows up to 6 h."""
     minutes = window.end_ms - window.start_ms <= MINUTES_UP_TO
     bucket_ms, starts = _buckets(window, max_points, minutes=minutes)
-    piece = pieces(viewer, window, where, _COLUMNS, minutes=minutes, weigh=False)
+    piece = pieces(viewer, window, where, _COLUMNS, minutes=minutes, cuts=starts, weigh=False)
     sums = [[0] * 5 for _ in starts]
     for at_ms, weight, *times in cur.tuples(fill(_OVER_TIME, piece=piece.sql), piece.params):
         bucket = sums[max(0, bisect_right(starts, at_ms) - 1)]
@@ -67,7 +68,7 @@ def over_time(cur: Cursor, viewer: Viewer, window: Window, where: Filter, max_po
     to_ms = data_to(cur)
     there = None
     if is_whole(viewer, where) and to_ms is not None:
-        there = capacity(cur, window, where, to_ms, minutes=minutes)
+        there = capacity(cur, window, where, to_ms, minutes=minutes, cuts=starts)
     ends = [*starts[1:], window.end_ms]
     whole = _wholes(there, starts, ends)
     rows = [
@@ -125,5 +126,6 @@ def _buckets(window: Window, max_points: int, *, minutes: bool) -> tuple[int, li
     for index, day in enumerate(table):
         # The first day may be cut by the window: its buckets still end where those of a full day would.
         first = day.end_ms - -(-(day.end_ms - day.start_ms) // step) * step if index == 0 else day.start_ms
-        starts += [max(start, day.start_ms) for start in range(first, day.end_ms, step)]
+        end = day.end_ms if day is table[-1] else floor(day.end_ms, HOUR_MS)
+        starts += [max(start, window.start_ms) for start in range(floor(first, HOUR_MS), end, step)]
     return step, starts
