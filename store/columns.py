@@ -43,6 +43,10 @@ class Rows:
             raise SegmentError("segment refused: it names a device or holding that it does not list")
         self.metrics = {metric.name: _metric(metric, table.columns, table.rows) for metric in METRICS}
 
+    def renumber(self, holdings: Sequence[int]) -> None:
+        """Gives each row the new position of its holding, -1 for none."""
+        self.holding = np.array([*holdings, -1], np.int64)[self.holding]
+
     @property
     def stretches(self) -> list[tuple[int, int]]:
         """Start and end of the times that the rows lie in, in ms: apart where nothing lies between for an hour.

@@ -10,6 +10,7 @@ from store.possible import (
     MAX_AHEAD_MS,
     refuse_impossible,
     why_impossible,
+    why_no_hold,
     without_impossible,
 )
 from store.quarantine import Refusal
@@ -26,7 +27,7 @@ class Parsed:
         self.last_ms = max(segment.last_ms, int(rows.ts_ms.max())) if rows.count else segment.last_ms
         self.first_ms = min(segment.first_ms, int(rows.ts_ms.min())) if rows.count else segment.first_ms
         self.accounting: tuple[AccountingRun, ...] = ()
-        self.passed_over: list[str] = []  # a sentence for each row of accounting that cannot be
+        self.passed_over: list[str] = []  # a sentence for each hold and row of accounting that cannot be
 
 
 def parse(
@@ -45,12 +46,41 @@ def parse(
 
 def _parsed(segment: Segment, received_ms: int, *, synthetic: bool) -> Parsed:
     latest_ms = received_ms + MAX_AHEAD_MS
+    rows = Rows(segment)
     # The raw columns are not kept: of a column that nobody knows nothing is stored but its name.
-    item = Parsed(msgspec.structs.replace(without_impossible(segment, latest_ms), samples=Table()), Rows(segment))
+    bare = msgspec.structs.replace(without_impossible(segment, latest_ms), samples=Table())
+    possible, passed_over = _pass_over_holds(bare, rows, latest_ms)
+    item = Parsed(possible, rows)
     _refuse_foreign(item, received_ms, synthetic=synthetic)
     refuse_impossible(segment, latest_ms)
     _take_accounting(item, latest_ms)
+    item.passed_over += passed_over
     return item
+
+
+def _pass_over_holds(segment: Segment, rows: Rows, latest_ms: int) -> tuple[Segment, list[str]]:
+    """Returns the segment without the holds that cannot be, their rows being nobody's, and a sentence for each."""
+    reasons = [why_no_hold(holding, segment.last_ms, latest_ms) for holding in segment.holdings]
+    if not any(reasons):
+        return segment, []
+    kept = [at for at, reason in enumerate(reasons) if reason is None]
+    place_of = {at: place for place, at in enumerate(kept)}
+    places = [place_of.get(at, -1) for at in range(len(reasons))]
+    rows.renumber(places)
+    left = msgspec.structs.replace(
+        segment,
+        holdings=tuple(segment.holdings[at] for at in kept),
+        processes=tuple(
+            seen if seen.holding is None else msgspec.structs.replace(seen, holding=places[seen.holding])
+            for seen in segment.processes
+            if seen.holding is None or places[seen.holding] >= 0
+        ),
+    )
+    return left, [
+        f"hold passed over: job {holding.job_id[:80]!r} {reason}"
+        for holding, reason in zip(segment.holdings, reasons, strict=True)
+        if reason is not None
+    ]
 
 
 def _refuse_foreign(item: Parsed, received_ms: int, *, synthetic: bool) -> None:

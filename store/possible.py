@@ -14,6 +14,7 @@ from store.segment import (
     AccountingRun,
     Device,
     Event,
+    Holding,
     NullReason,
     ProbeRun,
     ProcessSeen,
@@ -61,13 +62,16 @@ def refuse_impossible(segment: Segment, latest_ms: int) -> None:
     for device in segment.devices:
         if not 1 <= device.slices <= device.slices_of <= _MOST_SLICES:
             raise SegmentError(f"segment refused: {device.uuid[:80]} is {device.slices} of {device.slices_of} slices")
-    for holding in segment.holdings:
-        if not _WORD.fullmatch(holding.job_id):
-            raise SegmentError(f"segment refused: {holding.job_id[:80]!r} is no job id")
-        end_ms = holding.start_ms if holding.end_ms is None else holding.end_ms
-        if not CLOCK_UNSET_MS <= holding.start_ms <= end_ms <= latest_ms or _is_long(holding.start_ms, segment.last_ms):
-            stretch = f"from {holding.start_ms} to {holding.end_ms}"
-            raise SegmentError(f"segment refused: job {holding.job_id} is said to hold GPUs {stretch}")
+
+
+def why_no_hold(holding: Holding, last_ms: int, latest_ms: int) -> str | None:
+    """Returns why a hold cannot be, None where it can: a drop-file gone wrong must not cost its node's rows."""
+    if not _WORD.fullmatch(holding.job_id):
+        return "is no job id"
+    end_ms = holding.start_ms if holding.end_ms is None else holding.end_ms
+    if not CLOCK_UNSET_MS <= holding.start_ms <= end_ms <= latest_ms or _is_long(holding.start_ms, last_ms):
+        return f"is said to hold GPUs from {holding.start_ms} to {holding.end_ms}"
+    return None
 
 
 def without_impossible(segment: Segment, latest_ms: int) -> Segment:

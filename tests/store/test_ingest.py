@@ -89,9 +89,6 @@ def test_what_cannot_be_stored_is_kept_aside(database: Database, data: bytes, re
         segment(probes=[ProbeRun(probe="gpu", at_ms=T0, duration_ms=1, rows=2**31)], last_ms=T0 + MINUTE),
         segment(devices=[gpu(slices=0)], last_ms=T0 + MINUTE),
         segment(devices=[gpu(slices=8, slices_of=7)], last_ms=T0 + MINUTE),
-        segment(holdings=[hold(start_ms=0)], last_ms=T0 + MINUTE),
-        segment(holdings=[hold(start_ms=T0, end_ms=T0 - 1)], last_ms=T0 + MINUTE),
-        segment(holdings=[hold(end_ms=2**62)], last_ms=T0 + MINUTE),
     ],
     ids=lambda odd: None,
 )
