@@ -237,7 +237,12 @@ def format_energy(value_kwh: float | None, *, estimated: bool = False) -> str:
     """Returns energy as ``318 kWh`` or ``1.2 MWh``; an estimate is marked ``about``."""
     if value_kwh is None:
         return UNKNOWN
-    text = f"{value_kwh:.1f} kWh" if 0 < value_kwh < 9.95 else _scaled(value_kwh, 1000, ("kWh", "MWh", "GWh"))
+    if 0 < value_kwh < 0.05:
+        text = "<0.1 kWh"
+    elif 0 < value_kwh < 9.95:
+        text = f"{value_kwh:.1f} kWh"
+    else:
+        text = _scaled(value_kwh, 1000, ("kWh", "MWh", "GWh"))
     return f"about {text}" if estimated else text
 
 

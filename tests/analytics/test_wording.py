@@ -53,6 +53,7 @@ def test_sizes_power_energy() -> None:
     assert wording.format_power(312.4) == "312 W"
     assert wording.format_power(43_900) == "44 kW"
     assert wording.format_energy(0.34) == "0.3 kWh"
+    assert wording.format_energy(0.0004) == "<0.1 kWh"  # a first minute is little, and not nothing
     assert wording.format_energy(1240, estimated=True) == "about 1.2 MWh"
     assert wording.format_ratio(0.912) == "91 %"
 

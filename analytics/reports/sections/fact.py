@@ -20,7 +20,7 @@ def fact(context: Context) -> Section:
     return Section(
         title="The week in one sentence",
         paragraphs=(
-            context.link(context.summary.sentence, "/jobs", {"sort": "-idle_gpu_h"}),
+            context.link(context.summary.sentence, "/jobs", {"sort": "idle_gpu_h"}),
             *_usual(context),
             _coverage(context),
         ),
