@@ -7,11 +7,15 @@ from analytics.evidence import RunEvidence
 from analytics.settings import AnalyticsSettings, ConfidenceSettings, ExcludedSettings
 from analytics.wording import format_ratio
 
-# Hours that end this way are the hardware's or the scheduler's, never the user's.
-_ENDED_BY_OTHERS: Final = {
+# Hours that end this way, or stand still, are the hardware's or the scheduler's, never the user's: gang scheduling and
+# one mode of preemption suspend.
+_OF_OTHERS: Final = {
     "NODE_FAIL": "its node failed",
     "BOOT_FAIL": "its node failed to boot",
     "PREEMPTED": "it was preempted",
+    "REQUEUED": "it was put back into the queue",
+    "REVOKED": "another cluster took it",
+    "SUSPENDED": "it is suspended",
 }
 _FAULTS: Final = {
     "gpu_lost": "a GPU was lost while it ran",
@@ -53,9 +57,9 @@ def _not_theirs(run: RunEvidence, settings: AnalyticsSettings) -> str | None:
         return "it shared its GPUs with other jobs"
     if run.kind == "job" and run.gpus_requested == 0:
         return "it did not ask for the GPUs, they came with its node"
-    ended = _ENDED_BY_OTHERS.get(run.state.split(" ", 1)[0])
-    if ended:
-        return ended
+    theirs = _OF_OTHERS.get(run.state.split(" ", 1)[0])
+    if theirs:
+        return theirs
     if run.faults:
         return _FAULTS.get(run.faults[0], f"its node reported {run.faults[0]} while it ran")
     braked = max((gpu.throttled_ms / gpu.held_ms for gpu in run.each if gpu.held_ms), default=0.0)

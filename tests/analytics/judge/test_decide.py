@@ -111,6 +111,8 @@ def test_confidence(more: dict[str, Any], sure: str | None) -> None:
         ({"gpus_requested": 0}, "did not ask for the GPUs"),
         ({"state": "NODE_FAIL"}, "node failed"),
         ({"state": "PREEMPTED"}, "preempted"),
+        ({"state": "REQUEUED"}, "put back into the queue"),
+        ({"state": "SUSPENDED"}, "is suspended"),
         ({"faults": ("gpu_lost",)}, "GPU was lost"),
         ({"faults": ("order_disputed",)}, "disputed"),
         ({"suspended_ms": 600_000}, "suspended and it is not known when"),

@@ -135,6 +135,14 @@ def test_a_requeued_job_is_not_blamed_for_the_execution_before(db: Database) -> 
     assert found(db, batch) == []
 
 
+def test_a_job_that_slurm_holds_still_is_not_idle_right_now(db: Database) -> None:
+    end = T0 + 3 * HOUR
+    rows = segment(steady(T0, end, 0, 0, **IDLE), holdings=[hold("1", T0)])
+    stopped = accounted(said("1", None, state="SUSPENDED"), last_ms=end)
+    assert found(db, [rows, stopped]) == []
+    assert unjudged(db) == ["it is suspended"]
+
+
 def test_an_id_that_comes_again_is_somebody_elses(db: Database) -> None:
     later = T0 + 200 * HOUR
     batch = [
