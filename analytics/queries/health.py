@@ -103,7 +103,7 @@ _LISTED: Final = """
     WHERE node_list IS NOT NULL AND alloc_gpus > 0 AND coalesce(end_ms, $since + 1) > $since"""
 
 _SIZES: Final = """
-    SELECT (SELECT count(*) FROM dirty_hour), (SELECT count(*) FROM dirty_run), (SELECT count(*) FROM samples)"""
+    SELECT (SELECT count(*) FROM dirty_hour), (SELECT count(*) FROM samples)"""
 
 
 def health(cur: Cursor, viewer: Viewer, now_ms: int) -> Health:
@@ -122,7 +122,8 @@ def health(cur: Cursor, viewer: Viewer, now_ms: int) -> Health:
         came = msgspec.structs.replace(came, late=0)  # two weeks that were sent at once are not late
     job_rows, probe_rows = logs.jobs(cur), logs.probes(cur)
     lag_ms = accounting_lag_ms(probe_rows, seen_ms)
-    pending_hours, pending_runs, rows = cur.tuples(_SIZES)[0]
+    pending_hours, rows = cur.tuples(_SIZES)[0]
+    waiting = pending(cur)
     skews = [abs(node.skew_ms) for node in listed if node.skew_ms is not None]
     problems = [
         *_of_nodes(with_gpus, expected),
@@ -147,8 +148,8 @@ def health(cur: Cursor, viewer: Viewer, now_ms: int) -> Health:
         max_skew_ms=max(skews, default=None),
         accounting_lag_ms=lag_ms,
         pending_hours=pending_hours,
-        pending_runs=pending_runs,
-        pending=pending(cur).sentence,
+        pending_runs=waiting.runs,
+        pending=waiting.sentence,
         jobs=job_rows,
         probes=probe_rows,
         unmeasurable=_unmeasurable(cur, seen_ms),

@@ -79,7 +79,7 @@ def test_what_was_refused_late_or_failed(cur: Cursor, ledger: Ledger) -> None:
     for at, ok in ((NOW - HOUR, True), (NOW - MINUTE, False)):
         ledger.put("job_log", job="judge", at_ms=at, duration_ms=12.0, ok=ok, rows=3, error="" if ok else "surprise")
     ledger.put("dirty_hour", hour_ms=T0, node_key=key, gen=1, from_ms=T0, to_ms=T0 + HOUR)
-    ledger.put("dirty_run", run_key=1, gen=1)
+    ledger.put("dirty_run", run_key=ledger.run(), gen=1)
     ledger.save(cur)
     found = health(cur, ADMIN, NOW)
     assert (found.segments_24h, found.segments_late_24h, found.segments_refused_24h) == (2, 1, 1)
