@@ -2,6 +2,7 @@
 
 import ipaddress
 import socket
+import ssl
 from pathlib import Path
 from typing import Annotated
 
@@ -52,12 +53,28 @@ def why_not_to_listen(hub: HubSettings) -> str | None:
     if bool(hub.tls_cert) != bool(hub.tls_key):
         given, lacks = ("tls_cert", "tls_key") if hub.tls_cert else ("tls_key", "tls_cert")
         return f"hub.{given} is set and hub.{lacks} is not; TLS needs both."
-    if hub.tls_cert or _is_loopback(hub.host):
+    if hub.tls_cert:
+        return _why_no_tls(hub)
+    if _is_loopback(hub.host):
         return None
     return (
         f"{hub.host} is not a loopback address and there is no TLS: set hub.tls_cert and hub.tls_key, "
         "or listen on 127.0.0.1 behind your site's web server."
     )
+
+
+def _why_no_tls(hub: HubSettings) -> str | None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        # A key with a passphrase would be asked for on a terminal that a service does not have.
+        context.load_cert_chain(hub.tls_cert, hub.tls_key, password="")
+    except OSError as error:
+        what = error.strerror or str(error)
+        return (
+            f"TLS cannot be set up with hub.tls_cert {hub.tls_cert} and hub.tls_key {hub.tls_key} ({what}); name PEM "
+            "files that the hub may read, the key without a passphrase and of this certificate."
+        )
+    return None
 
 
 def _is_loopback(host: str) -> bool:

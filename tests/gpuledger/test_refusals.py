@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from store.database import Database
+from tests.e2e.ledger import write_config
 from tests.gpuledger.said import refused, said
 
 pytestmark = pytest.mark.usefixtures("in_time")
@@ -46,6 +47,19 @@ def test_a_taken_port_is_named(command: str, data: Path, taken_port: int) -> Non
     assert refused(command, "--data", data, "--port", taken_port) == (
         f"Port {taken_port} on 127.0.0.1 cannot be opened (Address already in use); choose another with --port."
     )
+    assert not data.exists()
+
+
+@pytest.mark.parametrize("content", [None, "", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"])
+def test_a_certificate_that_is_none_is_named(content: str | None, tmp_path: Path, data: Path) -> None:
+    cert = tmp_path / "cert.pem"
+    if content is not None:
+        cert.write_text(content)
+    config = write_config(tmp_path / "config.toml", hub={"tls_cert": str(cert), "tls_key": str(cert)})
+    for command in (("serve", "--port", 0, "--data", data, "--config", config), ("config", "check", config)):
+        found = said(*command)
+        assert (found.code in {1, 2}, found.err.count("\n")) == (True, 1), found
+        assert f"TLS cannot be set up with hub.tls_cert {cert}" in found.err
     assert not data.exists()
 
 
