@@ -34,6 +34,8 @@ MAX_HELD_MS: Final = 3 * 366 * 86_400_000
 MAX_INTERVAL_MS: Final = 3_600_000
 # Slurm's 123, 123_4 and 123+1, and what a node calls its sessions: they stand in commands that people copy.
 _WORD: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,399}")
+_NODE: Final = re.compile(r"[A-Za-z0-9_.-]{1,255}")  # one of them: a folded range may stand for any number
+_MOST_NODES: Final = 100_000
 MAX_LETTERS: Final = 2_000
 _MOST_SLICES: Final = 1024
 _MOST: Final = (1 << 31) - 1
@@ -116,6 +118,8 @@ def why_impossible(row: AccountingRun, written_ms: int, latest_ms: int) -> str |
     """Returns why a row of accounting cannot be, None where it can. The many others of its segment are good."""
     if not (_WORD.fullmatch(row.job_id_raw) and _WORD.fullmatch(row.job_id)):
         return f"is called {row.job_id[:80]!r}, which is no job id"
+    if len(row.nodes) > _MOST_NODES or not all(_NODE.fullmatch(name) for name in row.nodes):
+        return "is said to run on what is no list of nodes"
     if row.start_ms is not None:
         end_ms = row.start_ms if row.end_ms is None else row.end_ms
         longest_to_ms = written_ms if row.end_ms is None else end_ms

@@ -1,6 +1,6 @@
 """Can these numbers be trusted? What reported, what was refused, what ran and what failed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import msgspec
@@ -210,12 +210,21 @@ def _of_nodes(known: list[NodeRow], expected: list[str]) -> list[str]:
     never = NodeSet.fromlist(sorted(set(expected) - {node.name for node in known}))
     if never:
         found.append(f"GPU jobs ran on {never} and no agent reports from there; start `gpuledger collect` on them.")
-    skewed = [node for node in known if node.skew_ms is not None and abs(node.skew_ms) > MAX_SKEW_MS]
-    found += [
-        f"The clock of {node.name} is {format_duration(abs(node.skew_ms or 0))} off; set its time service right."
-        for node in skewed
-    ]
+    ahead = {node.name: node.skew_ms for node in known if (node.skew_ms or 0) > MAX_SKEW_MS}
+    if ahead:
+        found.append(f"Ahead of the hub's clock: {_named(ahead)}; set the time service right there.")
+    # Written long before it came in: so it is too after the network or the hub was away.
+    behind = {node.name: -node.skew_ms for node in known if node.skew_ms is not None and -node.skew_ms > MAX_SKEW_MS}
+    if behind:
+        found.append(f"Old when it comes in: {_named(behind)}; deliveries wait there, or the clock is behind.")
     return found
+
+
+def _named(times_ms: Mapping[str, int | None]) -> str:
+    """Returns the five longest of the times, and how many more there are."""
+    longest = sorted(times_ms.items(), key=lambda item: -(item[1] or 0))
+    names = ", ".join(f"{name} by {format_duration(time_ms)}" for name, time_ms in longest[:5])
+    return names + (f" and {len(longest) - 5} more" if len(longest) > 5 else "")
 
 
 def _of_arrivals(came: Arrivals) -> list[str]:

@@ -92,11 +92,14 @@ def test_what_was_refused_late_or_failed(cur: Cursor, ledger: Ledger) -> None:
 
 def test_a_clock_that_is_off_and_accounting_that_stopped(cur: Cursor, ledger: Ledger) -> None:
     key = ledger.node("n1", last_ms=NOW, skew_ms=90_000)
+    for number, skew_ms in enumerate((-40_000, -7_200_000, -29_000)):
+        ledger.gpu(ledger.node(f"m{number}", last_ms=NOW, skew_ms=skew_ms))
     ledger.gpu(key)
     probe(ledger, key, "accounting", NOW - HOUR)
     ledger.save(cur)
     assert health(cur, ADMIN, NOW).problems == [
-        "The clock of n1 is 2 min off; set its time service right.",
+        "Ahead of the hub's clock: n1 by 2 min; set the time service right there.",
+        "Old when it comes in: m1 by 2 h, m0 by 40 s; deliveries wait there, or the clock is behind.",
         "Accounting was last read 1 h ago; look at the probe on the host that runs sacct.",
     ]
 
