@@ -21,7 +21,7 @@ def cur(database: Database) -> Iterator[Cursor]:
     with database.cursor() as cursor:
         kept = cursor.tuples("SELECT key, value FROM meta")
         yield cursor
-        names = cursor.tuples("SELECT table_name FROM duckdb_tables()")
+        names = cursor.tuples("SELECT table_name FROM duckdb_tables() WHERE estimated_size > 0")
         with cursor.transaction():
             for (name,) in names:
                 cursor.execute(f"DELETE FROM {name}")

@@ -7,6 +7,7 @@ milliseconds; ``T0`` is a Monday, 00:00 UTC.
 from collections import defaultdict
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 
 from store.database import Cursor
@@ -17,6 +18,8 @@ DAY: Final = 24 * HOUR
 T0: Final = 1_795_392_000_000  # Mon 23 Nov 2026, 2026-W48
 STATES: Final = ("active", "low", "idle_held", "idle", "unknown")
 MODEL: Final = "NVIDIA H100 80GB HBM3"
+
+_TYPES: Final = {str: pa.string(), float: pa.float64(), int: pa.int64(), bool: pa.bool_()}
 
 
 class Ledger:
@@ -67,12 +70,13 @@ class Ledger:
         extra = {name: more.pop(name, 0) for name in ("unmeasurable", "stray", "parked")}
         self.tables["gpu_hour"].append({"hour_ms": hour_ms} | self._row(gpu, run, 1, spans, extra, more))
         at = hour_ms
+        share = more | ({"energy_j": more["energy_j"] // 60} if "energy_j" in more else {})
         for state, minutes in spans.items():
-            for _ in range(round(minutes)):
-                share = more | ({"energy_j": more["energy_j"] // 60} if "energy_j" in more else {})
-                row = self._row(gpu, run, minutes / round(minutes), {state: 1}, {}, share)
-                self.tables["gpu_minute"].append({"minute_ms": at} | row)
-                at += MINUTE
+            count = round(minutes)
+            if count:
+                row = self._row(gpu, run, minutes / count, {state: 1}, {}, share)
+                self.tables["gpu_minute"].append({"minute_ms": at, "times": count} | row)
+            at += count * MINUTE
 
     def _row(
         self, gpu: int, run: int | None, unit: float, spans: dict[str, int], extra: dict[str, int], more: dict[str, Any]
@@ -119,12 +123,30 @@ class Ledger:
 
     def save(self, cur: Cursor) -> None:
         """Writes all rows; columns that were not given are NULL."""
-        for table, rows in self.tables.items():
-            names = {name for row in rows for name in row}
-            content = pa.Table.from_pylist([{name: row.get(name) for name in sorted(names)} for row in rows])
-            with cur.transaction(), cur.table("given", content):
-                cur.execute(f"INSERT INTO {table} BY NAME SELECT * FROM given")
+        with cur.transaction():
+            for table, rows in self.tables.items():
+                names = sorted({name for row in rows for name in row})
+                content = pa.table({name: _column([row.get(name) for row in rows]) for name in names})
+                with cur.table("given", _minute_by_minute(content) if "times" in names else content):
+                    cur.execute(f"INSERT INTO {table} BY NAME SELECT * FROM given")
         self.tables.clear()
+
+
+def _column(values: list[Any]) -> pa.Array:
+    """The type is said: pyarrow looks for modules that are not there each time that it has to find one out."""
+    kinds = {type(value) for value in values}
+    kind = next((arrow for python, arrow in _TYPES.items() if python in kinds), pa.null())
+    return pa.array(values, kind)
+
+
+def _minute_by_minute(spans: pa.Table) -> pa.Table:
+    """Rows that follow each other alike are given once, with how many minutes they go on."""
+    times = spans["times"].to_numpy()
+    which = np.repeat(np.arange(len(times)), times)
+    minutes = np.arange(len(which)) - np.repeat(np.cumsum(times) - times, times)
+    starts = pa.array(spans["minute_ms"].to_numpy()[which] + minutes * MINUTE)
+    rows = spans.drop_columns(["times"]).take(which)
+    return rows.set_column(rows.column_names.index("minute_ms"), "minute_ms", starts)
 
 
 def _metrics(covered_ms: int, more: dict[str, Any]) -> dict[str, Any]:
