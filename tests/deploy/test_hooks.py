@@ -69,6 +69,12 @@ def test_slurm_says_when_the_job_began(run):
     assert file.start_s == 1_700_000_000
 
 
+@pytest.mark.parametrize("start", ["", "0", "000", "Unknown", "-1"])
+def test_where_slurm_does_not_say_the_job_began_now(run, start):
+    (file,) = files(run("prolog", SLURM_JOB_START_TIME=start)).values()
+    assert abs(file.start_s - time.time()) < 60
+
+
 @pytest.mark.parametrize(
     "value", ["a\nGPUS=7\nEND=1", 'x"y', "it's", "$(touch pwned)`id`", "tab\there\x07", "größe", "%s%n\\n"]
 )
