@@ -7,11 +7,12 @@ import pytest
 
 from store.database import Database
 from tests.factories.scenes import Scene
+from tests.store.building import empty_store
 
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[Database]:
-    with Database.open(tmp_path / "data") as database:
+    with empty_store(tmp_path / "data") as database:
         yield database
 
 

@@ -1,7 +1,5 @@
 """Names that are the same but for numbers and hashes."""
 
-from pathlib import Path
-
 import pytest
 
 from analytics.family import FAMILY_SQL, MASKED_NAME_SQL, SUBMISSION_SQL
@@ -24,8 +22,8 @@ from store.database import Database
         (None, ""),
     ],
 )
-def test_masking(tmp_path: Path, name: str | None, masked: str) -> None:
-    with Database.open(tmp_path / "d") as db, db.cursor() as cur:
+def test_masking(db: Database, name: str | None, masked: str) -> None:
+    with db.cursor() as cur:
         assert cur.scalar(f"SELECT {MASKED_NAME_SQL} FROM (SELECT $1::VARCHAR AS name) AS run", [name]) == masked
 
 
@@ -45,7 +43,7 @@ def test_masking(tmp_path: Path, name: str | None, masked: str) -> None:
         ({"account": "ab", "partition": "c"}, {"account": "a", "partition": "bc"}, False),
     ],
 )
-def test_family(tmp_path: Path, one: dict[str, object], other: dict[str, object], same: bool) -> None:
+def test_family(db: Database, one: dict[str, object], other: dict[str, object], same: bool) -> None:
     base = {
         "cluster": "c1",
         "user_name": "ann",
@@ -58,7 +56,7 @@ def test_family(tmp_path: Path, one: dict[str, object], other: dict[str, object]
         "work_dir": "/home",
         "model": "A100",
     }
-    with Database.open(tmp_path / "d") as db, db.cursor() as cur:
+    with db.cursor() as cur:
         keys = []
         for values in (base | one, base | other):
             columns = ", ".join(f'${name} AS "{name}"' for name in values)
@@ -67,7 +65,7 @@ def test_family(tmp_path: Path, one: dict[str, object], other: dict[str, object]
 
 
 @pytest.mark.parametrize(("job_id", "submission"), [("12", "c1:12"), ("12_7", "c1:12"), ("12+1", "c1:12")])
-def test_an_array_is_one_submission(tmp_path: Path, job_id: str, submission: str) -> None:
-    with Database.open(tmp_path / "d") as db, db.cursor() as cur:
+def test_an_array_is_one_submission(db: Database, job_id: str, submission: str) -> None:
+    with db.cursor() as cur:
         sql = f"SELECT {SUBMISSION_SQL} FROM (SELECT 'c1' AS cluster, $1 AS job_id) AS run"
         assert cur.scalar(sql, [job_id]) == submission

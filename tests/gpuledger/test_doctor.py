@@ -53,7 +53,10 @@ def test_a_hub_that_does_not_answer_is_bad_and_has_a_fix(fake_nvml: Fake, examin
     assert [line["state"] for line in (*lines["spool"], *lines["data"])] == ["good", "good"]
 
 
-def test_a_hub_that_is_no_http_server_is_bad(fake_nvml: Fake, examined: Examined) -> None:
+def test_a_hub_that_is_no_http_server_is_bad(
+    fake_nvml: Fake, examined: Examined, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpuledger.doctor_hub.HUB_TIMEOUT_S", 0.2)  # it waits that long for nothing
     with socket.create_server(("127.0.0.1", 0)) as door:
         _, lines = examined(hub=f"http://127.0.0.1:{door.getsockname()[1]}")
     assert lines["hub"][0]["state"] == "bad"
