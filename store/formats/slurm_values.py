@@ -23,8 +23,8 @@ _DURATION: Final = re.compile(r"(?:(\d{1,9})-)?(?:(\d{1,9}):)?(\d{1,9}):(\d{1,9}
 _AMOUNT: Final = re.compile(r"(\d{1,20}(?:\.\d{1,9})?)([KMGTPE]?)(?:i?B)?([nc]?)", re.IGNORECASE | re.ASCII)
 _POWERS: Final = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
 _TOP_LEVEL_COMMA: Final = re.compile(r",(?![^\[]*\])")
-_BRACKET: Final = re.compile(r"\[([^\]]*)\]?")
-_RANGE: Final = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?")
+_BRACKET: Final = re.compile(r"([0-9]{0,18})\[([^\]]*)\]?")
+_RANGE: Final = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
 _MOST_NODES: Final = 100_000
 _MOST_MIB: Final = 1 << 32  # 4 PiB: what is more is a sentinel or its neighbour
 
@@ -126,8 +126,15 @@ def node_names(value: str) -> tuple[str, ...]:
 
 
 def _size(pattern: str) -> int:
-    """Returns how many names a pattern without commas outside brackets stands for, or more."""
+    """Returns how many names ClusterShell makes of a pattern without commas outside brackets, or more.
+
+    It takes digits before a bracket into the range: n1[8-10] is n18 to n110 to it. Slurm writes no such list.
+    """
     size = 1
-    for bracket in _BRACKET.findall(pattern):
-        size *= sum(max(1, int(last or first) - int(first) + 1) for first, last in _RANGE.findall(bracket))
+    for digits, bracket in _BRACKET.findall(pattern):
+        ranges = [_RANGE.fullmatch(part) for part in bracket.split(",")]
+        bounds = [(digits + found[1], digits + (found[2] or found[1])) for found in ranges if found]
+        if len(bounds) < len(ranges):
+            return _MOST_NODES + 1
+        size *= sum(max(1, int(last) - int(first) + 1) for first, last in bounds)
     return size
