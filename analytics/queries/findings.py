@@ -220,6 +220,15 @@ def findings(
     )
 
 
+def largest(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> RuleTotal | None:
+    """Returns the kind of finding that explains the most GPU-hours of the window, all of them idle, or None."""
+    condition = _where(viewer, window, where, with_past=False)
+    statement = fill(_BY_RULE, source=fill(_IN_WINDOW, where=condition.sql))
+    for rule, count, gpu_ms, _ in cur.tuples(f"{statement} LIMIT 1", condition.params):
+        return RuleTotal(rule=rule, title=rule_title(rule), count=count, gpu_h=gpu_ms / HOUR_MS)
+    return None
+
+
 def of_run(cur: Cursor, viewer: Viewer, run_key: int) -> list[FindingRow]:
     """Returns the findings of one run, most GPU-hours first."""
     condition = visible(viewer) & Condition("f.run_key = $run_key", {"run_key": run_key}) & _STILL_TRUE

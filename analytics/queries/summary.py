@@ -5,10 +5,12 @@ from typing import Final
 import msgspec
 
 from analytics.model import Filter, Viewer, Window
+from analytics.queries import findings
 from analytics.queries.comparison import Change, NotComparable, active_share_pct, comparison, idle_share_pct
+from analytics.queries.findings import RuleTotal
 from analytics.queries.hours import Hours, hours, hours_and_before
 from analytics.queries.site import Kind, site
-from analytics.wording import format_gpu_h, format_pct, number_gpu_h, share_pct, words
+from analytics.wording import format_gpu_h, format_pct, number_gpu_h, plural, share_pct, words
 from store.database import Cursor
 
 
@@ -29,6 +31,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     effective_share_pct: float | None
 
 
+NAMED_RATIO: Final = 0.1
+"""Part of the idle hours that one kind of finding has to explain before the sentence names it."""
+
 _UNSUMMED: Final = "SELECT count(*) FROM dirty_hour WHERE hour_ms >= $1 AND hour_ms < $2"
 
 
@@ -44,7 +49,7 @@ def summary(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> Summa
     else:
         now, change = hours(cur, viewer, window, where), None
     return Summary(
-        sentence=headline(now, change, store.kind),
+        sentence=headline(now, change, store.kind, findings.largest(cur, viewer, window, where)),
         hours=now,
         change=change,
         allocated_share_pct=share_pct(now.held_gpu_h, now.capacity_gpu_h),
@@ -55,8 +60,10 @@ def summary(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> Summa
     )
 
 
-def headline(hours: Hours, change: Change | NotComparable | None, kind: Kind = "slurm") -> str:
-    """Returns the one sentence that answers the overview's question."""
+def headline(
+    hours: Hours, change: Change | NotComparable | None, kind: Kind = "slurm", largest: RuleTotal | None = None
+) -> str:
+    """Returns the one sentence that answers the overview's question; ``largest`` explains the most idle hours."""
     window = hours.provenance.window
     noun = words(kind)
     to_ms = hours.provenance.data_to_ms
@@ -75,6 +82,9 @@ def headline(hours: Hours, change: Change | NotComparable | None, kind: Kind = "
         text += f", {_step(change.idle_gpu_h, change.before.idle_gpu_h)}"
     elif isinstance(change, NotComparable):
         text += f"; {change.sentence}"
+    # A share of little would be read as a cause.
+    if largest is not None and idle is not None and largest.gpu_h >= NAMED_RATIO * hours.idle_gpu_h:
+        text += f"; {number_gpu_h(largest.gpu_h)} of them in {plural(largest.count, noun.run)}: “{largest.title}”"
     if hours.missing_gpu_h > 0 and (hours.coverage or 0) < 0.8:
         text += f"; {format_gpu_h(hours.missing_gpu_h)} more were not measured"
     return text + "."

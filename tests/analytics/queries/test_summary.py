@@ -108,3 +108,25 @@ def test_a_change_that_rounds_to_nothing_is_none(cur: Cursor, ledger: Ledger) ->
     found = told(cur, ledger, {"active": 30, "idle": 30}, {"active": 30, "idle": 30})
     assert found.sentence.endswith("were idle, as in the period before.")
     assert isinstance(found.change, Change)
+
+
+def test_the_sentence_names_what_explains_the_most(cur: Cursor, ledger: Ledger) -> None:
+    gpu = ledger.gpu(ledger.node())
+    parked, tail = ledger.run(start_ms=T0, end_ms=T0 + DAY), ledger.run(start_ms=T0, end_ms=T0 + DAY)
+    for hour in range(24):
+        ledger.hour(gpu, parked, T0 + hour * HOUR, active=30, idle=30)
+    ledger.finding(parked, "memory_parked", gpu_h=5, start_ms=T0, end_ms=T0 + DAY)
+    ledger.finding(tail, "idle_tail", gpu_h=2, start_ms=T0, end_ms=T0 + DAY)
+    ledger.save(cur)
+    assert summary(cur, ADMIN, WEEK, Filter()).sentence == (
+        "12 of 24 measured GPU-hours (50 %) were idle; 5.0 of them in 1 job: “Model loaded, no requests”."
+    )
+
+
+def test_a_finding_that_explains_little_is_not_named(cur: Cursor, ledger: Ledger) -> None:
+    gpu, run = ledger.gpu(ledger.node()), ledger.run(start_ms=T0, end_ms=T0 + DAY)
+    for hour in range(24):
+        ledger.hour(gpu, run, T0 + hour * HOUR, active=30, idle=30)
+    ledger.finding(run, "idle_tail", gpu_h=1, start_ms=T0, end_ms=T0 + DAY)
+    ledger.save(cur)
+    assert summary(cur, ADMIN, WEEK, Filter()).sentence == "12 of 24 measured GPU-hours (50 %) were idle."
