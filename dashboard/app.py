@@ -13,14 +13,14 @@ from dash.development.base_component import Component
 from flask import Flask, request
 
 import dashboard.pages
-from dashboard import frame, headers, kept_reports, live, search, table_rows, theme
+from dashboard import callbacks, frame, headers, kept_reports, live, search, table_rows, theme
 from dashboard.api import create_blueprint
+from dashboard.callbacks import LOCATION, BadCall
 from dashboard.components import controls, shell
 from dashboard.page import Page
 from dashboard.services import EXTENSION, Services
 
 ASSETS: Final = Path(__file__).parent / "assets"
-LOCATION: Final = "_pages_location"  # Dash's own id of the address
 SEARCH_HINT: Final = "Job, user, account or node"
 
 INDEX: Final = """<!DOCTYPE html>
@@ -90,6 +90,7 @@ def create_app(services: Services) -> Dash:
     _callbacks(app, pages)
     table_rows.register(app)
     _unknown_paths(app, pages)
+    callbacks.install(app)
     headers.install(app)
     return app
 
@@ -182,9 +183,7 @@ def _callbacks(app: Dash, pages: Sequence[Page]) -> None:
         digests: list[str | None],
         charts: list[dict[str, str]],
     ) -> dict[str, Any]:
-        names = [id[live.SLOT] for id in slots]
-        shown = live.Shown(root, dict(zip(names, digests, strict=True)), [id[live.CHART] for id in charts])
-        changes, said = frame.refreshed(pages, path, search, shown)
+        changes, said = frame.refreshed(pages, path, search, _shown(root, slots, digests, charts))
         return {
             "whole": changes.whole,
             "children": changes.children,
@@ -192,6 +191,16 @@ def _callbacks(app: Dash, pages: Sequence[Page]) -> None:
             "figures": changes.figures,
             "said": said,
         }
+
+
+def _shown(
+    root: str, slots: list[dict[str, str]], digests: list[str | None], charts: list[dict[str, str]]
+) -> live.Shown:
+    try:
+        names = [id[live.SLOT] for id in slots]
+        return live.Shown(root, dict(zip(names, digests, strict=True)), [id[live.CHART] for id in charts])
+    except (TypeError, ValueError, KeyError) as error:
+        raise BadCall("the parts of the page are not named") from error
 
 
 def _unknown_paths(app: Dash, pages: Sequence[Page]) -> None:
