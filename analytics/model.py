@@ -91,6 +91,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     state: str | None = None  # of the run: running, finished, or a Slurm state
     finding: str | None = None  # rule id, or "any"
     text: str | None = None  # part of job id or name
+    family: str | None = None  # key of a family, as a recommendation has it
     min_gpu_h: float | None = None
     max_gpu_h: float | None = None
     min_util_pct: float | None = None

@@ -19,7 +19,7 @@ _SPAN = re.compile(r"([1-9]\d{0,4})([hdw])")
 _WEEK = re.compile(r"\d{4}-W\d{2}")
 _EPOCH = re.compile(r"\d{9,14}")
 _HOURS = {"h": 1, "d": 24, "w": 168}
-_TEXTS: Final = ("cluster", "user", "account", "partition", "model", "node", "state", "finding", "text")
+_TEXTS: Final = ("cluster", "user", "account", "partition", "model", "node", "state", "finding", "text", "family")
 _NUMBERS: Final = ("min_gpu_h", "max_gpu_h", "min_util_pct", "max_util_pct")
 
 WINDOW_NAMES: Final = ("range", "from", "to")

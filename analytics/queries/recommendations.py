@@ -121,6 +121,7 @@ _EQUAL: Final = {
     "account": "r.account = $rec_account",
     "partition": 'r."partition" = $rec_partition',
     "model": "r.model = $rec_model",
+    "family": "r.family = $rec_family",
 }
 
 # What only runs can answer is asked of the family's runs.

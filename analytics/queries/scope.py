@@ -78,6 +78,8 @@ _EQUAL: Mapping[str, str] = {
 _SLURM_STATE = "(upper(r.state) = upper($state) OR starts_with(upper(r.state), upper($state) || ' '))"
 _TEXT = """(r.job_id LIKE $text ESCAPE '\\' OR r.job_id_raw LIKE $text ESCAPE '\\' OR r.name ILIKE $text ESCAPE '\\')"""
 
+_FAMILY = "r.run_key IN (SELECT run_key FROM footprint_run WHERE family = $family)"
+
 
 def of_runs(where: Filter) -> Condition:
     """Returns the condition on a run ``r``: everything in the filter but place and size."""
@@ -97,6 +99,8 @@ def of_runs(where: Filter) -> Condition:
         condition &= Condition(sql, {"finding": where.finding})
     if where.text:
         condition &= Condition(_TEXT, {"text": like(where.text)})
+    if where.family is not None:
+        condition &= Condition(_FAMILY, {"family": where.family})
     return condition
 
 

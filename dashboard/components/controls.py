@@ -132,10 +132,11 @@ def text(request: Request, name: str, label: str) -> Component:
 
 def filter_bar(request: Request, controls: Sequence[Component]) -> html.Div:
     """Returns the controls in a row and, where any filter is set, the link that clears them all."""
+    one_family = html.Span("one family of runs", className="badge") if request.filter.family else None
     is_set = any(name in request.address.params for name in FILTER_NAMES)
     clear = request.address.change(**dict.fromkeys(FILTER_NAMES))
     return html.Div(
-        [*controls, html.A("Clear filters", href=clear.href, className="quiet-link") if is_set else None],
+        [*controls, one_family, html.A("Clear filters", href=clear.href, className="quiet-link") if is_set else None],
         className="filter-bar",
         role="group",
         **attributes(aria_label="Filters"),

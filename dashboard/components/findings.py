@@ -145,10 +145,8 @@ def _mended(group: FindingGroup) -> str:
 
 
 def _its_runs(row: RecommendationRow) -> Component:
-    """The runs it rests on, as far as a filter can name them: those whose names share the part that stays the same."""
-    same = max((row.name or "").split("*"), key=len)
-    wanted = {"user": row.user, "partition": row.partition, "text": same, "range": "30d"}
-    address = Address("/jobs", {name: value for name, value in wanted.items() if value})
+    """The runs of its family, of which it rests on those that can be compared."""
+    address = Address("/jobs", {"family": row.family, "range": "30d"})
     return html.A("See its runs", href=address.href, className="strong-link")
 
 

@@ -6,6 +6,7 @@ from analytics.model import Filter, Viewer, Window
 from analytics.queries.jobs import SORTS, JobRow, Sort, jobs
 from analytics.queries.strips import PARTS
 from store.database import Cursor
+from tests.factories.footprints import footprint_run
 from tests.factories.ledger import DAY, HOUR, MINUTE, T0, Ledger
 
 WEEK = Window(start_ms=T0, end_ms=T0 + 7 * DAY)
@@ -49,6 +50,18 @@ def test_a_row_tells_what_the_run_did(three: Cursor) -> None:
     assert [mark.rule for mark in idle.findings] == ["gpu_never_used", "idle_tail"]
     assert (busy.util_mean_pct, busy.sm_mean_pct, busy.mem_max_ratio, busy.power_mean_ratio) == (90, 40, 1, 0.5)
     assert (busy.gpu_h, busy.idle_gpu_h, busy.coverage, busy.elapsed_ms, busy.findings) == (1, 0, 1, HOUR, [])
+
+
+def test_runs_of_one_family_are_not_those_of_like_names(cur: Cursor, ledger: Ledger) -> None:
+    gpu = ledger.gpu(ledger.node())
+    for place, family in enumerate(("a", "b", "a")):
+        run = ledger.run(str(place), name="train-large", start_ms=T0 + place * HOUR, end_ms=T0 + (place + 1) * HOUR)
+        ledger.hold(run, gpu)
+        ledger.hour(gpu, run, T0 + place * HOUR, active=60)
+        footprint_run(ledger, run, family=family)
+    ledger.save(cur)
+    assert ids(cur, Filter(family="a"), sort="start") == ["2", "0"]
+    assert ids(cur, Filter(family="c")) == []
 
 
 def test_a_run_on_gpus_that_no_node_showed_is_listed_and_unknown(three: Cursor) -> None:

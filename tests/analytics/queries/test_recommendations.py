@@ -62,6 +62,7 @@ def test_what_lacks_evidence_comes_last_and_frees_nothing(three: Cursor) -> None
         (Filter(user="ann"), ["small"]),
         (Filter(account="bio"), ["large"]),
         (Filter(model="A100"), []),
+        (Filter(family="f-large"), ["large"]),
         (Filter(cluster="c1", partition="gpu"), ["large", "small"]),
         (Filter(text="train-"), ["large", "small"]),
         (Filter(text="%"), []),
