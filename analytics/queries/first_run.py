@@ -11,7 +11,7 @@ from analytics.queries import logs
 from analytics.queries.days import midnight
 from analytics.queries.health import accounting_lag_ms, expected_nodes
 from analytics.queries.nodes import known
-from analytics.queries.site import Site, site
+from analytics.queries.site import Site, site, told_at
 from analytics.wording import format_duration, format_time, local, plural
 from store.database import Cursor
 
@@ -49,10 +49,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def progress(cur: Cursor, viewer: Viewer, now_ms: int, zone: str = "UTC") -> Progress:  # noqa: ARG001 - as every query
-    """Returns the checklist as of ``now_ms``, times in ``zone``. A synthetic store is seen at the end of its data."""
-    store = site(cur)
-    if store.synthetic and store.data_to_ms is not None:
-        now_ms = store.data_to_ms
+    """Returns the checklist as of ``now_ms`` of the hub's clock (site.told_at), times in ``zone``."""
+    store, now_ms = site(cur), told_at(cur, now_ms)
     since_ms, to_ms = store.data_from_ms, store.data_to_ms
     steps = [_nodes(cur, now_ms)]
     if store.kind == "slurm":

@@ -13,7 +13,7 @@ from analytics.queries.hours import total
 from analytics.queries.logs import LogRow
 from analytics.queries.nodes import NodeRow, nodes
 from analytics.queries.pending import pending
-from analytics.queries.site import site
+from analytics.queries.site import site, told_at
 from analytics.wording import format_duration, format_time, plural
 from store.catalog import BY_NAME, NULL_REASONS
 from store.database import FILE_NAME, Cursor
@@ -107,14 +107,11 @@ _SIZES: Final = """
 
 
 def health(cur: Cursor, viewer: Viewer, now_ms: int) -> Health:
-    """Returns the state of the whole chain as seen at ``now_ms``.
-
-    A synthetic store is a story told once: it is seen at the end of its data.
-    """
+    """Returns the state of the whole chain as seen at ``now_ms`` of the hub's clock (site.told_at)."""
     store = site(cur)
     to_ms = store.data_to_ms
-    seen_ms = to_ms if store.synthetic and to_ms is not None else now_ms
-    listed = nodes(cur, viewer, seen_ms)
+    seen_ms = told_at(cur, now_ms)
+    listed = nodes(cur, viewer, now_ms)
     with_gpus = [node for node in listed if node.gpus]
     expected = expected_nodes(cur, (node.name for node in with_gpus), seen_ms)
     came = arrivals(cur, seen_ms)

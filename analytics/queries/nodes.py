@@ -21,6 +21,7 @@ from analytics.queries.events import EventRow
 from analytics.queries.figures import gpu_h, ratio
 from analytics.queries.pieces import pieces
 from analytics.queries.scope import fill, visible
+from analytics.queries.site import told_at
 from analytics.queries.stretches import Stretch, merge
 from store.database import Cursor
 from store.states import STATE_SQL
@@ -184,8 +185,8 @@ def known(cur: Cursor, name: str | None = None) -> list[Known]:
 
 
 def nodes(cur: Cursor, viewer: Viewer, now_ms: int) -> list[NodeRow]:
-    """Returns every node by name. ``now_ms`` tells the age; on data at rest pass the moment the data reaches to."""
-    return _rows(cur, viewer, now_ms, known(cur))
+    """Returns every node by name, as seen at ``now_ms`` of the hub's clock (site.told_at)."""
+    return _rows(cur, viewer, told_at(cur, now_ms), known(cur))
 
 
 def _rows(cur: Cursor, viewer: Viewer, now_ms: int, found: list[Known]) -> list[NodeRow]:
@@ -254,11 +255,12 @@ _HOLDERS: Final = """
 
 
 def node(cur: Cursor, viewer: Viewer, name: str, now_ms: int) -> NodeDetail | None:
-    """Returns one node, or None where there is none of that name."""
+    """Returns one node as seen at ``now_ms`` of the hub's clock, or None where there is none of that name."""
     found = known(cur, name)
     if not found:
         return None
     node_key = found[0].node_key
+    now_ms = told_at(cur, now_ms)
     (row,) = _rows(cur, viewer, now_ms, found)
     end = max(row.last_ms, now_ms // MINUTE_MS * MINUTE_MS)
     span = {"node_key": node_key, "start": end - DAY_HOURS * HOUR_MS, "end": end}

@@ -42,6 +42,10 @@ _NODES: Final = "SELECT cluster, slurm, first_ms, last_ms, interval_ms FROM node
 
 _MORE: Final = "SELECT count(*), (SELECT value = '1' FROM meta WHERE key = 'synthetic') FROM gpu"
 
+_TOLD_AT: Final = """
+    SELECT coalesce((SELECT max(last_ms) FROM node WHERE EXISTS (
+        SELECT 1 FROM meta WHERE key = 'synthetic' AND value = '1')), $1)"""
+
 # Each list by its own short statement: one for all takes DuckDB longer to plan than these to run.
 _OF_RUNS: Final = """
     SELECT DISTINCT r.cluster, r.user_name, r.account, r."partition", r.state FROM run r
@@ -73,6 +77,15 @@ def site(cur: Cursor) -> Site:
 def data_to(cur: Cursor) -> int | None:
     """Returns the newest row's time over all nodes; None in an empty store."""
     found: int | None = cur.scalar("SELECT max(last_ms) FROM node")
+    return found
+
+
+def told_at(cur: Cursor, now_ms: int) -> int:
+    """Returns the moment at which ages are told and nodes are called silent: the clock.
+
+    A synthetic cluster is a story told once: it is seen at the end of its data.
+    """
+    found: int = cur.scalar(_TOLD_AT, [now_ms])
     return found
 
 

@@ -36,7 +36,7 @@ def title(request: Request) -> Any:
 def body(request: Request) -> Sequence[Any]:
     """Returns the node's day, or a word where there is no such node."""
     region = partial(cards.region, now_ms=request.now_ms, zone=request.zone)
-    found = cards.once(lambda: queries.node(request.cur, request.viewer, asked(request), request.as_of_ms))
+    found = cards.once(lambda: queries.node(request.cur, request.viewer, asked(request), request.now_ms))
     return [
         region("sentence", "The node", lambda: _sentence(found())),
         region("lanes", "The last 24 hours", lambda: _lanes(request, found())),

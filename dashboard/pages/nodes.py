@@ -28,7 +28,7 @@ ORDER: Final = ("active", "low", "idle_held", "idle", "unallocated", "stray", "u
 def body(request: Request) -> Sequence[Any]:
     """Returns the state of every GPU now, and GPU-hours by node with the total."""
     region = partial(cards.region, now_ms=request.now_ms, zone=request.zone)
-    now = cards.once(lambda: queries.nodes(request.cur, request.viewer, request.as_of_ms))
+    now = cards.once(lambda: queries.nodes(request.cur, request.viewer, request.now_ms))
     return [
         region("sentence", "The summary", lambda: _sentence(request, now())),
         region("now", "The GPUs now", lambda: _now(request, now())),

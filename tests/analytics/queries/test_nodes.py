@@ -1,6 +1,7 @@
 """Nodes now and over a day: states, holders, silence."""
 
 from analytics.model import Viewer
+from analytics.queries.health import health
 from analytics.queries.nodes import node, nodes
 from store.database import Cursor
 from tests.factories.ledger import HOUR, MINUTE, T0, Ledger
@@ -102,3 +103,24 @@ def test_a_node_between_two_segments_is_not_silent(cur: Cursor, ledger: Ledger) 
     (later,) = nodes(cur, ADMIN, NOW + 2 * MINUTE)
     assert later.silent
     assert [gpu.state for gpu in later.gpu_now] == ["unknown", "unknown"]
+
+
+def test_silence_is_told_by_the_clock_and_of_a_synthetic_cluster_by_the_end_of_its_data(
+    cur: Cursor, ledger: Ledger
+) -> None:
+    """One query: what the Nodes page, the API and the Health page call silent is the same."""
+    one_node(cur, ledger)
+    later = NOW + HOUR
+    assert [row.silent for row in nodes(cur, ADMIN, later)] == [True, True]
+    assert health(cur, ADMIN, later).nodes_reporting == 0
+    found = node(cur, ADMIN, "n1", later)
+    assert found is not None
+    assert found.node.silent
+    last = found.gpus[0].stretches[-1]
+    assert (last.state, last.end_ms) == ("unknown", later)
+    cur.execute("UPDATE meta SET value = '1' WHERE key = 'synthetic'")
+    assert [row.silent for row in nodes(cur, ADMIN, later)] == [False, True]
+    assert health(cur, ADMIN, later).nodes_reporting == 1
+    found = node(cur, ADMIN, "n1", later)
+    assert found is not None
+    assert not found.node.silent
