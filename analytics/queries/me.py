@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from analytics.model import Filter, Viewer, Window
+from analytics.model import HOUR_MS, Filter, Viewer, Window
 from analytics.queries.comparison import active_share_pct
 from analytics.queries.finding_groups import FindingGroup, grouped
 from analytics.queries.findings import IdleNow, idle_now
@@ -12,6 +12,8 @@ from analytics.queries.hours import Hours, hours
 from analytics.queries.jobs import JobRow, jobs
 from analytics.queries.pending import unjudged_runs
 from analytics.queries.recommendations import RecommendationRow, recommendations
+from analytics.queries.rollup import floor
+from analytics.queries.site import site
 from analytics.queries.timeline import Timeline, over_time
 from analytics.wording import format_duration, format_gpu_h, format_pct, plural
 from store.database import Cursor
@@ -74,9 +76,17 @@ def me(cur: Cursor, viewer: Viewer, now_ms: int, user: str, zone: str = "UTC") -
         findings=seen[: MAX_CHANGES - len(change)],
         mended=[group for group in found if group not in seen],
         hours=total,
-        timeline=over_time(cur, viewer, month, mine, max_points=DAYS + 1),
+        timeline=over_time(cur, viewer, _recorded(cur, month), mine, max_points=DAYS + 1),
         recent=recent,
     )
+
+
+def _recorded(cur: Cursor, month: Window) -> Window:
+    """The part of the month of which there is data, on full hours: minutes of data are not drawn as one wide day."""
+    began = site(cur).data_from_ms
+    if began is None or began <= month.start_ms:
+        return month
+    return msgspec.structs.replace(month, start_ms=max(month.start_ms, floor(began, HOUR_MS)))
 
 
 def _running(cur: Cursor, viewer: Viewer, running: list[JobRow], mine: Filter, now_ms: int) -> list[MyRun]:

@@ -13,7 +13,7 @@ from analytics.queries import me as queries
 from analytics.queries import site as site_queries
 from analytics.queries.me import Me
 from analytics.queries.timeline import Timeline
-from analytics.wording import format_gpu_h, format_pct, plural, share_pct
+from analytics.wording import format_duration, format_gpu_h, format_pct, format_time, plural, share_pct
 from dashboard.components import cards, chart
 from dashboard.components.controls import select
 from dashboard.components.figures import Figure, figure_row
@@ -134,7 +134,7 @@ def _hours(request: Request, mine: Me) -> Component:
         seen, request.zone, request.scheme, f"me-{mine.user}", coarse=request.coarse, height=220, neutral=True
     )
     return cards.card(
-        f"Last {DAYS} days",
+        _period(request),
         [
             slot("mine-figures", figure_row(figures)),
             chart.graph(
@@ -143,12 +143,21 @@ def _hours(request: Request, mine: Me) -> Component:
                 summary=timeline_summary(seen),
                 table=timeline_table(seen, request.zone),
                 legend=state_legend(seen, neutral=True),
+                resolution=f"per {format_duration(seen.bucket_ms)}",
             )
             if now.held_gpu_h
             else None,
         ],
         id="mine",
     )
+
+
+def _period(request: Request) -> str:
+    """The last 30 days, or since when there is data: nobody takes an empty month for an idle one."""
+    began = request.store.data_from_ms
+    if began is None or began <= _window(request).start_ms:
+        return f"Last {DAYS} days"
+    return f"Since {format_time(began, request.zone)} ({format_duration(request.as_of_ms - began)})"
 
 
 def _recent(request: Request, mine: Me) -> Component:

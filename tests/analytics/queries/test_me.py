@@ -31,7 +31,7 @@ def test_nothing_to_change_is_said_in_so_many_words(cur: Cursor, ledger: Ledger)
     assert (page.running, page.recommendations, page.findings) == ([], [], [])
     assert (page.hours.held_gpu_h, [row.gpu_h for row in page.recent]) == (12, [12])
     assert sum(row.active_gpu_h for row in page.timeline.rows) == pytest.approx(10.8)
-    assert len(page.timeline.rows) in (30, 31)
+    assert (page.timeline.bucket_ms, len(page.timeline.rows)) == (2 * HOUR, 24)  # the range that the data has
 
 
 def test_little_is_not_put_in_percent(cur: Cursor, ledger: Ledger) -> None:
