@@ -172,7 +172,7 @@ def share_pct(part: float | None, whole: float | None) -> float | None:
 
 def format_count(value: float | None) -> str:
     """Returns a whole number with thousands separated by commas."""
-    return UNKNOWN if value is None else f"{value:,.0f}"
+    return UNKNOWN if value is None else f"{value:z,.0f}"
 
 
 def number_gpu_h(value: float | None) -> str:
@@ -185,10 +185,10 @@ def number_gpu_h(value: float | None) -> str:
     if size >= 99_999.5:
         return f"{value / 1e3:.0f} k"
     if size >= 9.95:
-        return f"{value:,.0f}"
+        return f"{value:z,.0f}"
     if size >= 0.995:
-        return f"{value:.1f}"
-    return "0" if size == 0 else "<0.01" if 0 < value < 0.005 else f"{value:.2f}"
+        return f"{value:z.1f}"
+    return "0" if size == 0 else "<0.01" if 0 < value < 0.005 else f"{value:z.2f}"
 
 
 def format_gpu_h(value: float | None) -> str:
@@ -201,8 +201,8 @@ def format_pct(value: float | None) -> str:
     if value is None:
         return UNKNOWN
     if value == 0 or abs(value) >= 9.95:
-        return f"{value:.0f} %"
-    return "<0.1 %" if 0 < value < 0.05 else f"{value:.1f} %"
+        return f"{value:z.0f} %"
+    return "<0.1 %" if 0 < value < 0.05 else f"{value:z.1f} %"
 
 
 def format_ratio(value: float | None) -> str:
@@ -215,7 +215,7 @@ def _scaled(value: float, step: float, units: tuple[str, ...]) -> str:
     while abs(value) >= step - 0.5 and index < len(units) - 1:
         value, index = value / step, index + 1
     digits = 0 if index == 0 or abs(value) >= 9.95 else 1
-    return f"{value:,.{digits}f} {units[index]}"
+    return f"{value:z,.{digits}f} {units[index]}"
 
 
 def format_bytes(value: float | None) -> str:
@@ -251,7 +251,7 @@ def format_duration(value_ms: float | None) -> str:
     if value_ms is None:
         return UNKNOWN
     if abs(value_ms) < MINUTE_MS - 500:
-        return f"{value_ms / 1000:.0f} s"
+        return f"{value_ms / 1000:z.0f} s"
     minutes = round(value_ms / MINUTE_MS)
     if minutes >= 24 * 60:
         days, hours = divmod(round(value_ms / HOUR_MS), 24)

@@ -1,9 +1,11 @@
 """The last runs of the nodes' probes and of the hub's jobs, in the same columns."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
+from analytics.wording import plural
 from store.database import Cursor
 
 
@@ -38,3 +40,28 @@ def jobs(cur: Cursor) -> list[LogRow]:
 def probes(cur: Cursor) -> list[LogRow]:
     """Returns the last run of each probe of each node, failures first."""
     return cur.rows(_PROBES, None, LogRow)
+
+
+def gathered(rows: Sequence[LogRow]) -> list[LogRow]:
+    """Returns the rows with those that went well on several nodes as one row a probe, so that a fleet can be read.
+
+    Such a row has the number of nodes for ``where``, the oldest of their times, the longest duration and the sums.
+    """
+    well: dict[str, list[LogRow]] = {}
+    for row in rows:
+        if row.ok:
+            well.setdefault(row.what, []).append(row)
+    return [row for row in rows if not row.ok] + [_together(well[what]) for what in sorted(well)]
+
+
+def _together(rows: Sequence[LogRow]) -> LogRow:
+    if len(rows) == 1:
+        return rows[0]
+    return msgspec.structs.replace(
+        rows[0],
+        where=plural(len(rows), "node"),
+        at_ms=min(row.at_ms for row in rows),
+        duration_ms=max(row.duration_ms for row in rows),
+        rows=sum(row.rows for row in rows),
+        runs=sum(row.runs for row in rows),
+    )

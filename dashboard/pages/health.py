@@ -9,6 +9,7 @@ from dash.development.base_component import Component
 
 from analytics.queries import health as queries
 from analytics.queries.health import Health, LogRow, Unmeasurable
+from analytics.queries.logs import gathered
 from analytics.wording import (
     UNKNOWN,
     format_bytes,
@@ -24,6 +25,9 @@ from dashboard.components.links import node_link
 from dashboard.components.marks import Child, badge, icon, moment, name, value
 from dashboard.page import Page
 from dashboard.request import Request
+
+MOST_NODES: Final = 64
+"""So many nodes are listed, the silent and the least measured first."""
 
 
 def body(request: Request) -> Sequence[Any]:
@@ -114,6 +118,7 @@ def _nodes(found: Health, zone: str) -> Component:
         tables.Column(title="Coverage, 24 h", number=True),
         tables.Column(title="Clock skew", number=True, phone=False),
     ]
+    listed = sorted(found.nodes, key=lambda node: (not node.silent, node.coverage_day or 0, node.name))
     rows = [
         (
             html.Span([node_link(node.name), badge("silent", "amber") if node.silent else None]),
@@ -124,11 +129,20 @@ def _nodes(found: Health, zone: str) -> Component:
             value(format_ratio(node.coverage_day), "nothing was allocated"),
             value(format_duration(node.skew_ms), "not measured"),
         )
-        for node in sorted(found.nodes, key=lambda node: (not node.silent, node.name))
+        for node in listed[:MOST_NODES]
     ]
     if not rows:
         return cards.card("Nodes", cards.empty("No node has reported yet."), id="nodes")
-    return cards.card("Nodes", tables.table(columns, rows, caption="Nodes and their newest data"), id="nodes")
+    beyond = len(listed) - len(rows)
+    more = f"{plural(beyond, 'more node')}, all better measured than these, on "
+    return cards.card(
+        "Nodes",
+        [
+            tables.table(columns, rows, caption="Nodes and their newest data"),
+            html.P([more, html.A("Nodes", href="/nodes"), "."], className="total-line") if beyond else None,
+        ],
+        id="nodes",
+    )
 
 
 def _logs(request: Request, found: Health) -> Component:
@@ -138,7 +152,7 @@ def _logs(request: Request, found: Health) -> Component:
         "What ran",
         [
             _log_table(request, "Jobs of the scheduler", found.jobs),
-            _log_table(request, "Probes", found.probes),
+            _log_table(request, "Probes", gathered(found.probes)),
             html.Div([html.H3("Refused in 24 h"), html.Ul(refused, className="plain-list")]) if refused else None,
             html.P(f"Columns of newer collectors, kept aside: {', '.join(found.unknown_columns)}.")
             if found.unknown_columns

@@ -1,5 +1,8 @@
 """Numbers and words as people see them."""
 
+import re
+from collections.abc import Callable
+
 import pytest
 
 from analytics import wording
@@ -43,6 +46,15 @@ def test_percent(value: float | None, text: str) -> None:
 )  # fmt: skip
 def test_durations_in_two_units(value: float | None, text: str) -> None:
     assert wording.format_duration(value) == text
+
+
+@pytest.mark.parametrize(
+    "write",
+    [wording.format_duration, wording.format_pct, wording.format_gpu_h, wording.format_mib, wording.format_power],
+)
+def test_nothing_is_never_minus_nothing(write: Callable[[float], str]) -> None:
+    for value in (-0.0, -0.0004, -0.04, -0.4):
+        assert not re.match(r"-0(\.0*)?( |$)", write(value))
 
 
 def test_sizes_power_energy() -> None:

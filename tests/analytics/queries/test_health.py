@@ -7,6 +7,7 @@ import pytest
 from analytics.model import Viewer
 from analytics.queries.first_run import Step, progress
 from analytics.queries.health import health
+from analytics.queries.logs import LogRow, gathered
 from store.database import Cursor
 from tests.factories.footprints import footprint_run
 from tests.factories.ledger import DAY, HOUR, MINUTE, T0, Ledger
@@ -200,3 +201,14 @@ def test_the_first_full_week_begins_on_the_next_monday(cur: Cursor, ledger: Ledg
     ledger.gpu(ledger.node("n1", slurm=False, first_ms=since, last_ms=since + HOUR))
     ledger.save(cur)
     assert progress(cur, ADMIN, since + HOUR).steps[-1].text.endswith(day)
+
+
+def test_probes_of_a_fleet_are_told_together_and_failures_apart() -> None:
+    def row(where: str, *, what: str = "gpu", ok: bool = True, at_ms: int = NOW, duration_ms: float = 1.0) -> LogRow:
+        error = "" if ok else "it hangs"
+        return LogRow(where=where, what=what, at_ms=at_ms, duration_ms=duration_ms, ok=ok, rows=8, runs=6, error=error)
+
+    failed, alone = row("n2", ok=False), row("n1", what="accounting")
+    first, slow = row("n1", at_ms=NOW - 5), row("n3", duration_ms=9.0)
+    together = LogRow(where="2 nodes", what="gpu", at_ms=NOW - 5, duration_ms=9.0, ok=True, rows=16, runs=12, error="")
+    assert gathered([failed, alone, first, slow]) == [failed, alone, together]
