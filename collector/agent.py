@@ -149,6 +149,7 @@ class Agent:
             self._segmenter.note_probe(run)
             self._segmenter.note_events(report.events)
             self._segmenter.note_accounting(report.accounting)
+            self._segmenter.note_queue(report.queue)
             self._tell(run.probe, report.error)
             for device in report.absent:
                 self._segmenter.note_null(

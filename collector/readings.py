@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from store.segment import AccountingRun, Event
+from store.segment import AccountingRun, Event, QueuePoll
 
 
 class Reason(StrEnum):
@@ -63,6 +63,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     values: dict[int, Values] = {}  # by device: more values for the rows of the same moment
     processes: dict[int, tuple[GpuProcess, ...]] = {}  # by device; a device that is not a key is not known now
     accounting: tuple[AccountingRun, ...] = ()
+    queue: tuple[QueuePoll, ...] = ()
     events: tuple[Event, ...] = ()
     count: int = 0  # what the Health page shows as rows
     error: str = ""

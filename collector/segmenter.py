@@ -12,7 +12,7 @@ from collector.columns import TableWriter
 from collector.holdings import key_of
 from collector.readings import GpuProcess, Reason, Row
 from collector.sightings import Sightings
-from store.segment import AccountingRun, Device, Event, Holding, NullReason, ProbeRun, Segment
+from store.segment import AccountingRun, Device, Event, Holding, NullReason, ProbeRun, QueuePoll, Segment
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,6 +80,10 @@ class Segmenter:
         """Records what accounting says about runs."""
         self._accounting += runs
 
+    def note_queue(self, polls: Iterable[QueuePoll]) -> None:
+        """Records the queue of the cluster."""
+        self._queue += polls
+
     def note_probe(self, run: ProbeRun) -> None:
         """Adds a run of a probe to its record: the longest duration, all rows, the last error."""
         before = self._probes.get(run.probe)
@@ -139,6 +143,7 @@ class Segmenter:
             processes=self._sightings.told(),
             nulls=tuple(entry for entries in self._nulls.values() for entry in entries),
             probes=tuple(self._probes.values()),
+            queue=tuple(self._queue),
         )
         self._seq += 1
         self.live = {key_of(holding): holding for holding in live}
@@ -153,6 +158,7 @@ class Segmenter:
         self._events: list[Event] = []
         self._ended: list[Holding] = []
         self._accounting: list[AccountingRun] = []
+        self._queue: list[QueuePoll] = []
         self._probes: dict[str, ProbeRun] = {}
         self._sightings = Sightings()
         self._holders = _holders(self.live.values())

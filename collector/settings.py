@@ -58,3 +58,9 @@ class CollectorSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     """Seconds before the last reading that are asked for again: Slurm delivers late what its database missed."""
     sacct_history_days: AtLeast0 = 1.0
     """Days of accounting that are read at the first start; what no node recorded counts as not measured."""
+    squeue: str = "squeue"
+    """Program that the probe `queue` asks; a path where it is not on PATH."""
+    queue_every_s: Annotated[float, msgspec.Meta(ge=10, le=3600)] = 60.0
+    """Seconds between two polls of the queue; each is one question to slurmctld for the whole cluster."""
+    queue_timeout_s: Seconds = 30.0
+    """Seconds that one call of squeue may take."""

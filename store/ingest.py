@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
-from store import attendants, columns, dirty, processes, quarantine, runtables
+from store import attendants, columns, demand, dirty, processes, quarantine, runtables
 from store.database import Cursor, Database
 from store.errors import StoreError, Unstorable
 from store.parsed import Parsed, parse
@@ -113,6 +113,7 @@ def _store(cursor: Cursor, items: Sequence[Parsed], received_ms: int) -> None:
     nodes, gpus = keep_nodes(cursor, seen, received_ms), keep_gpus(cursor, seen)
     places = [(nodes[item.segment.node], [gpus[device.uuid] for device in item.segment.devices]) for item in items]
     attendants.keep(cursor, [(item.segment, *place) for item, place in zip(items, places, strict=True)])
+    demand.keep(cursor, [(item.segment, node_key) for item, (node_key, _) in zip(items, places, strict=True)])
     book = _book(cursor, items, nodes)
     entries = _observe(book, items, places)
     for item in items:

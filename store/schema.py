@@ -114,6 +114,13 @@ VERSION_1: tuple[str, ...] = (
     """CREATE TABLE probe_log (node_key INTEGER NOT NULL, probe VARCHAR NOT NULL, at_ms BIGINT NOT NULL,
         duration_ms DOUBLE NOT NULL, ok BOOLEAN NOT NULL, rows INTEGER NOT NULL, runs INTEGER NOT NULL,
         error VARCHAR NOT NULL, PRIMARY KEY (node_key, probe))""",
+    # A poll of a cluster's queue stands from at_ms to the next poll, not beyond until_ms: between is a gap, no zero.
+    # held_gpus: by all live runs that the poll may see (PrivateData hides others'), against what nodes say is in use.
+    """CREATE TABLE queue_poll (node_key INTEGER NOT NULL, cluster VARCHAR NOT NULL, at_ms BIGINT NOT NULL,
+        until_ms BIGINT NOT NULL, held_gpus INTEGER, PRIMARY KEY (node_key, at_ms))""",
+    # What pending jobs asked for at a poll; waits_for: hardware | limit | release | other (store/segment_slurm.py).
+    """CREATE TABLE queue_pending (node_key INTEGER NOT NULL, at_ms BIGINT NOT NULL, "partition" VARCHAR,
+        gpu_type VARCHAR, waits_for VARCHAR NOT NULL, jobs INTEGER NOT NULL, gpus INTEGER NOT NULL)""",
     # ---- derived
     # [from_ms, to_ms) is the part of the hour that has to be computed anew.
     """CREATE TABLE dirty_hour (hour_ms BIGINT NOT NULL, node_key INTEGER NOT NULL, gen BIGINT NOT NULL,

@@ -17,6 +17,15 @@ from typing import Final
 
 import msgspec
 
+from store.segment_slurm import AccountingRun, LiveRun, NodeGpus, PendingGpus, QueuePoll
+
+__all__ = [
+    "MAGIC", "MAX_BODY_BYTES", "MAX_HEAD_BYTES", "VERSION", "AccountingRun", "Column", "Device", "Event", "Head",
+    "Holding", "LiveRun", "NodeGpus", "NullReason", "PendingGpus", "ProbeRun", "ProcessSeen", "QueuePoll", "Segment",
+    "SegmentError", "Table", "decode", "encode", "read_head", "segment_name",
+]  # fmt: skip
+
+
 MAGIC: Final = b"GPUL"
 VERSION: Final = 1
 MAX_BODY_BYTES: Final = 64 * 1024 * 1024  # inflated; a guard against decompression bombs. 200,000 rows have 16 MiB
@@ -65,41 +74,6 @@ class Holding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     devices: tuple[int, ...] = ()  # positions in Segment.devices
     source: str = "hook"  # hook, cgroup, poll, process
     shared: bool = False  # shards or MPS: never judged
-
-
-class AccountingRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One run as Slurm's accounting describes it; None where sacct printed nothing usable."""
-
-    cluster: str
-    db_index: int
-    job_id_raw: str
-    job_id: str  # as people type it: 123, 123_4, 123+1
-    state: str
-    user: str | None = None
-    uid: int | None = None
-    account: str | None = None
-    partition: str | None = None
-    qos: str | None = None
-    name: str | None = None
-    submit_ms: int | None = None
-    start_ms: int | None = None
-    end_ms: int | None = None
-    elapsed_s: int | None = None
-    suspended_s: int | None = None
-    timelimit_s: int | None = None  # None: unlimited or not known; see timelimit_unlimited
-    timelimit_unlimited: bool = False
-    nodes: tuple[str, ...] = ()
-    req_gpus: int | None = None
-    alloc_gpus: int | None = None
-    gpu_type: str | None = None
-    alloc_cpus: int | None = None
-    req_mem_mib: int | None = None
-    max_rss_mib: int | None = None
-    cpu_s: float | None = None
-    exit_code: str | None = None
-    work_dir: str | None = None
-    has_batch_step: bool | None = None
-    restart: int | None = None
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -205,6 +179,7 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     nulls: tuple[NullReason, ...] = ()
     processes: tuple[ProcessSeen, ...] = ()
     probes: tuple[ProbeRun, ...] = ()
+    queue: tuple[QueuePoll, ...] = ()
 
     @property
     def name(self) -> str:
