@@ -20,7 +20,7 @@ _GPU: Final = pa.schema(
         "uuid": pa.string(), "node": pa.string(), "model": pa.string(), "idx": pa.int32(), "minor": pa.int32(),
         "pci_bus_id": pa.string(), "mem_total_mib": pa.int32(), "power_limit_w": pa.float64(),
         "slices": pa.int32(), "slices_of": pa.int32(), "parent_uuid": pa.string(),
-        "first_ms": pa.int64(), "last_ms": pa.int64(),
+        "first_ms": pa.int64(), "last_ms": pa.int64(), "position": pa.int32(),
     }
 )  # fmt: skip
 
@@ -85,22 +85,26 @@ def keep_gpus(cursor: Cursor, segments: Sequence[tuple[Segment, int]]) -> dict[s
                 "parent_uuid": device.parent_uuid,
                 "first_ms": firsts[device.uuid],
                 "last_ms": last_ms,
+                "position": device.position,
             }
     with cursor.table("batch_gpu", pa.Table.from_pylist(list(rows.values()), schema=_GPU)):
         cursor.execute("""
             INSERT INTO gpu SELECT nextval('gpu_keys'), b.uuid, n.node_key, b.model, b.idx, b.minor, b.pci_bus_id,
-                b.mem_total_mib, b.power_limit_w, b.slices, b.slices_of, b.parent_uuid, b.first_ms, b.last_ms
+                b.mem_total_mib, b.power_limit_w, b.slices, b.slices_of, b.parent_uuid, b.first_ms, b.last_ms,
+                b.position
             FROM (SELECT * FROM batch_gpu ANTI JOIN gpu USING (uuid)) b JOIN node n ON n.name = b.node""")
         cursor.execute("""
             UPDATE gpu SET first_ms = b.first_ms FROM batch_gpu b
             WHERE b.uuid = gpu.uuid AND b.first_ms < gpu.first_ms""")
-        # An attribute that the driver did not tell this time stays as it was known.
+        # An attribute that the driver did not tell this time stays as it was known. A place in Slurm's list does not:
+        # where the order cannot be told any more, the old one would name another GPU.
         cursor.execute("""
             UPDATE gpu SET node_key = n.node_key, model = coalesce(b.model, gpu.model), idx = coalesce(b.idx, gpu.idx),
                 minor = coalesce(b.minor, gpu.minor), pci_bus_id = coalesce(b.pci_bus_id, gpu.pci_bus_id),
                 mem_total_mib = coalesce(b.mem_total_mib, gpu.mem_total_mib),
                 power_limit_w = coalesce(b.power_limit_w, gpu.power_limit_w), slices = b.slices,
-                slices_of = b.slices_of, parent_uuid = coalesce(b.parent_uuid, gpu.parent_uuid), last_ms = b.last_ms
+                slices_of = b.slices_of, parent_uuid = coalesce(b.parent_uuid, gpu.parent_uuid), last_ms = b.last_ms,
+                position = b.position
             FROM batch_gpu b JOIN node n ON n.name = b.node WHERE b.uuid = gpu.uuid AND b.last_ms >= gpu.last_ms""")
         found = cursor.tuples("SELECT uuid, gpu_key FROM gpu SEMI JOIN batch_gpu USING (uuid)")
     return dict(found)

@@ -55,6 +55,7 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     parent_uuid: str | None = None
     in_mig_mode: bool = False  # cut into instances: its own utilization cannot be read
     driver_version: str | None = None
+    position: int | None = None  # its place in Slurm's own list of this node's GPUs: IDX and SLURM_JOB_GPUS count it
 
 
 class Holding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

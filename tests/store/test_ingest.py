@@ -193,6 +193,12 @@ def test_nodes_and_gpus_keep_first_last_and_newest(database: Database) -> None:
     assert tuples(database, "SELECT model, first_ms, last_ms FROM gpu") == [("H100", T0, T0 + 3 * HOUR)]
 
 
+def test_a_place_in_slurm_s_list_that_cannot_be_told_any_more_is_unknown(database: Database) -> None:
+    for hour, position in ((0, 2), (1, None)):
+        store(database, segment(devices=[gpu(position=position)], seq=hour, last_ms=T0 + HOUR * (hour + 1)))
+        assert tuples(database, "SELECT position FROM gpu") == [(position,)]
+
+
 def test_a_gpu_may_move_to_another_node(database: Database) -> None:
     store(database, segment(node="n1", last_ms=T0 + MINUTE))
     store(database, segment(node="n2", first_ms=T0 + HOUR, last_ms=T0 + HOUR + MINUTE))
