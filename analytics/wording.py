@@ -228,6 +228,11 @@ def format_mib(value: float | None) -> str:
     return UNKNOWN if value is None else _scaled(value, 1024, ("MiB", "GiB", "TiB"))
 
 
+def format_mib_per_s(value: float | None) -> str:
+    """Returns MiB a second in the decimal units in which links are sold: ``640 MB/s``, ``1.4 GB/s``."""
+    return UNKNOWN if value is None else _scaled(value * 1.048576, 1000, ("MB/s", "GB/s", "TB/s"))
+
+
 def format_power(value_w: float | None) -> str:
     """Returns watts as ``312 W`` or ``44 kW``."""
     return UNKNOWN if value_w is None else _scaled(value_w, 1000, ("W", "kW", "MW"))

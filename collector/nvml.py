@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import pynvml
 
+from collector.fields import Answer, FieldBuffer
 from collector.readings import Reason
 from store.segment import Device
 
@@ -26,6 +27,9 @@ _LOST: Final = frozenset(
     {pynvml.NVML_ERROR_GPU_IS_LOST, pynvml.NVML_ERROR_RESET_REQUIRED, pynvml.NVML_ERROR_GPU_NOT_FOUND}
 )
 _DRIVER_GONE: Final = frozenset({pynvml.NVML_ERROR_UNINITIALIZED, pynvml.NVML_ERROR_DRIVER_NOT_LOADED})
+# Of a single field, a driver that has never heard of it says the latter.
+_NO_FIELD: Final = _UNSUPPORTED | {pynvml.NVML_ERROR_INVALID_ARGUMENT}
+_LANE_BYTES_PER_S: Final = (0, 0.25e9, 0.5e9, 0.985e9, 1.969e9, 3.938e9, 7.563e9)  # by PCIe generation, one direction
 _SAMPLE_FIELDS: Final = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal", "usVal")  # by NVML_VALUE_TYPE
 
 _MISSING_SENTENCES: Final = {
@@ -69,6 +73,7 @@ class Gpu:
         self.device = self._identify(index, driver_version)
         highest = self._ask("limits", lambda h: pynvml.nvmlDeviceGetPowerManagementLimitConstraints(h)[1])
         self.highest_power_w = None if isinstance(highest, Reason) else highest / 1000
+        self.pcie_bytes_per_s = self._pcie_bytes_per_s()
 
     @property
     def lost(self) -> bool:
@@ -133,6 +138,15 @@ class Gpu:
             pynvml.nvmlDeviceGetCurrentClocksThrottleReasons,
         )
 
+    def fields(self, buffer: FieldBuffer) -> list[Answer | Reason] | Reason:
+        """Fills the buffer in one call and returns its answers; one that is of no use is the reason for that."""
+        refused = self._ask("fields", lambda handle: _fill(handle, buffer))
+        if isinstance(refused, Reason):
+            return refused
+        return [
+            answer if answer.code == pynvml.NVML_SUCCESS else self._of_code(answer.code) for answer in buffer.answers()
+        ]
+
     def processes(self) -> list[tuple[int, int | None]] | Reason:
         """Returns (pid, memory in MiB or None where the driver does not say) of the compute processes."""
         listed = self._ask("processes", pynvml.nvmlDeviceGetComputeRunningProcesses_v3)
@@ -156,10 +170,24 @@ class Gpu:
     def _reason(self, error: Any) -> Reason:
         if error.value in _DRIVER_GONE:
             raise DriverLost(f"the NVIDIA driver is gone: {error}") from error
-        if error.value in _LOST:
+        return self._of_code(error.value)
+
+    def _of_code(self, code: int) -> Reason:
+        """Returns what a return code means, of a call or of one field, where it is not success."""
+        if code in _LOST:
             self._handle = None
             return Reason.GPU_LOST
-        return Reason.NO_PERMISSION if error.value == pynvml.NVML_ERROR_NO_PERMISSION else Reason.FAILED
+        if code in _NO_FIELD:
+            return Reason.NOT_SUPPORTED
+        return Reason.NO_PERMISSION if code == pynvml.NVML_ERROR_NO_PERMISSION else Reason.FAILED
+
+    def _pcie_bytes_per_s(self) -> float | None:
+        """Returns what one direction of the link can carry, at the most that GPU and slot do together."""
+        generation = self._ask("pcie_generation", pynvml.nvmlDeviceGetMaxPcieLinkGeneration)
+        width = self._ask("pcie_width", pynvml.nvmlDeviceGetMaxPcieLinkWidth)
+        if isinstance(generation, Reason) or isinstance(width, Reason) or not 0 < generation < len(_LANE_BYTES_PER_S):
+            return None
+        return _LANE_BYTES_PER_S[generation] * int(width)
 
     def _identify(self, index: int, driver_version: str | None) -> Device:
         def known(what: str, *calls: Callable[[Any], T]) -> T | None:
@@ -223,6 +251,11 @@ def close_driver() -> None:
         pynvml.nvmlShutdown()
     except pynvml.NVMLError:
         return
+
+
+def _fill(handle: Any, buffer: FieldBuffer) -> None:
+    call = pynvml._nvmlGetFunctionPointer("nvmlDeviceGetFieldValues")  # noqa: SLF001 - see collector.fields
+    pynvml._nvmlCheckReturn(call(handle, len(buffer.fields), buffer.memory))  # noqa: SLF001
 
 
 def _samples(handle: Any, since_us: int) -> list[tuple[int, float]]:

@@ -17,6 +17,7 @@ class Reason(StrEnum):
     FAILED = "failed"
     GPU_LOST = "gpu_lost"
     NO_PERMISSION = "no_permission"
+    WRAPS = "wraps"
 
 
 class Moment(NamedTuple):

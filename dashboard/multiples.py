@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from analytics.queries.series import GpuSeries, Series
-from analytics.wording import UNKNOWN, format_mib, format_pct, format_power
+from analytics.wording import UNKNOWN, format_mib, format_mib_per_s, format_pct, format_power
 from dashboard import bands
 from dashboard.bands import Bands
 from dashboard.bucket_grid import Grid, Values, numbers
@@ -23,7 +23,7 @@ LOWEST_LINES: Final = 8
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One small multiple: a catalogue metric, drawn up to ``top`` where the scale has an end."""
+    """One small multiple: a catalogue metric, amounts by the second, drawn up to ``top`` where the scale has an end."""
 
     metric: str
     title: str
@@ -47,6 +47,10 @@ ROWS: Final = (
     Row("power_w", "Power", format_power),
     Row("sm_clock_mhz", "SM clock", _clock),
     Row("temp_c", "Temperature", _degrees),
+    Row("pcie_rx_mib", "PCIe, received", format_mib_per_s),
+    Row("pcie_tx_mib", "PCIe, sent", format_mib_per_s),
+    Row("nvlink_rx_mib", "NVLink, received", format_mib_per_s),
+    Row("nvlink_tx_mib", "NVLink, sent", format_mib_per_s),
 )
 METRICS: Final = (*(row.metric for row in ROWS), bands.METRIC)
 BANDED: Final = "sm_clock_mhz"

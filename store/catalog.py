@@ -1,51 +1,23 @@
 """The metric catalogue: every reading that a row can hold, defined once.
 
-A metric is one line here plus the probe that reads it. Column, storage type, rollup, unit, axis, Prometheus name and
-documentation all follow from the line. Structural columns (time, span, device, run) are not metrics and live in
+A metric is one entry here plus the probe that reads it. Column, storage type, rollup, unit, axis, Prometheus name and
+documentation all follow from the entry. Structural columns (time, span, device, run) are not metrics and live in
 :data:`STRUCTURE`.
 
 Values travel and rest as scaled integers: ``stored = round(natural * per_unit)``. A value outside ``low..high``
 (natural units) is NULL with the reason ``out_of_range``: drivers print 4294967295 or 808334905 % now and then.
 """
 
-from enum import StrEnum
-from typing import Literal
+from functools import partial
+from typing import Final
 
-import msgspec
+from store.metric import Dtype, Kind, Metric
 
-Dtype = Literal["u1", "u2", "u4", "i2", "i4", "i8"]
+__all__ = ["BY_NAME", "METRICS", "NULL_REASONS", "STRUCTURE", "Dtype", "Kind", "Metric"]
 
-
-class Kind(StrEnum):
-    """How a metric behaves over time, hence how it is rolled up."""
-
-    GAUGE = "gauge"  # a mean over the row's span: rolled up as a time-weighted mean and a maximum
-    DELTA = "delta"  # an amount gathered during the row's span: summed, shared by time where a row is split
-    COUNT = "count"  # a number of things seen in the row: maximum only
-    FLAGS = "flags"  # a bit mask: seconds with any bit set, and the bits seen
-
-
-class Metric(msgspec.Struct, frozen=True, kw_only=True):
-    """One catalogue line. ``low`` and ``high`` are in natural units and inclusive."""
-
-    name: str
-    unit: str
-    dtype: Dtype
-    kind: Kind
-    low: float
-    high: float
-    per_unit: int = 1
-    label: str
-    source: str
-    help: str
-    is_utilization: bool = False  # takes part in the maximum that decides active, low or idle
-
-    def store(self, natural: float) -> int | None:
-        """Returns the scaled integer for a natural value, or None where it is out of range."""
-        if not self.low <= natural <= self.high:
-            return None
-        return round(natural * self.per_unit)
-
+# Shares of time by hardware counters, in tenths of a percent; amounts of data in whole MiB.
+_ACTIVITY: Final = partial(Metric, unit="%", dtype="u2", kind=Kind.GAUGE, low=0, high=100, per_unit=10)
+_MOVED: Final = partial(Metric, unit="MiB", dtype="u4", kind=Kind.DELTA, low=0, high=4_000_000_000)
 
 METRICS: tuple[Metric, ...] = (
     Metric(
@@ -141,38 +113,20 @@ METRICS: tuple[Metric, ...] = (
         source="nvmlDeviceGetUtilizationRates",
         help="Share of time in which device memory was read or written.",
     ),
-    Metric(
+    _ACTIVITY(
         name="sm_active_pct",
-        unit="%",
-        dtype="u2",
-        kind=Kind.GAUGE,
-        low=0,
-        high=100,
-        per_unit=10,
         label="SM activity",
         source="GPM SM_UTIL (Hopper and later), imported DCGM fields",
         help="Share of streaming multiprocessors with at least one warp, averaged over the span.",
     ),
-    Metric(
+    _ACTIVITY(
         name="tensor_active_pct",
-        unit="%",
-        dtype="u2",
-        kind=Kind.GAUGE,
-        low=0,
-        high=100,
-        per_unit=10,
         label="Tensor activity",
         source="GPM ANY_TENSOR_UTIL, imported DCGM fields",
         help="Share of cycles in which the tensor pipes were active.",
     ),
-    Metric(
+    _ACTIVITY(
         name="dram_active_pct",
-        unit="%",
-        dtype="u2",
-        kind=Kind.GAUGE,
-        low=0,
-        high=100,
-        per_unit=10,
         label="DRAM activity",
         source="GPM DRAM_BW_UTIL, imported DCGM fields",
         help="Share of device memory bandwidth in use.",
@@ -266,6 +220,30 @@ METRICS: tuple[Metric, ...] = (
         source="nvmlDeviceGetCurrentClocksEventReasons",
         help="Why the clocks are below their maximum: the driver's bit mask at the time of the row.",
     ),
+    _MOVED(
+        name="pcie_rx_mib",
+        label="PCIe, received",
+        source="nvmlDeviceGetFieldValues(PCIE_COUNT_RX_BYTES), as a difference",
+        help="What the GPU received over PCIe during the span: from the host, the network or another GPU.",
+    ),
+    _MOVED(
+        name="pcie_tx_mib",
+        label="PCIe, sent",
+        source="nvmlDeviceGetFieldValues(PCIE_COUNT_TX_BYTES), as a difference",
+        help="What the GPU sent over PCIe during the span.",
+    ),
+    _MOVED(
+        name="nvlink_rx_mib",
+        label="NVLink, received",
+        source="nvmlDeviceGetFieldValues(NVLINK_THROUGHPUT_DATA_RX, else NVLINK_COUNT_RCV_BYTES), as a difference",
+        help="Data received over all NVLinks of the GPU during the span.",
+    ),
+    _MOVED(
+        name="nvlink_tx_mib",
+        label="NVLink, sent",
+        source="nvmlDeviceGetFieldValues(NVLINK_THROUGHPUT_DATA_TX, else NVLINK_COUNT_XMIT_BYTES), as a difference",
+        help="Data sent over all NVLinks of the GPU during the span.",
+    ),
     Metric(
         name="processes",
         unit="",
@@ -293,4 +271,5 @@ NULL_REASONS: dict[str, str] = {
     "failed": "the driver call failed",
     "gpu_lost": "the GPU did not answer",
     "no_permission": "the agent may not read this",
+    "wraps": "the driver's counter begins anew more often than it is read",
 }

@@ -25,7 +25,8 @@ _STEPS_S: Final = (5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_4
 class GpuSeries(msgspec.Struct, frozen=True, kw_only=True):
     """One GPU: ``at_ms`` is the start of each bucket; values are in natural units, None where there is no reading.
 
-    An amount such as energy is the sum over the bucket, a count its maximum, flags the bits seen.
+    An amount such as energy is the sum over the bucket, or goes by the second where rates were asked for; a count is
+    its maximum, flags are the bits seen.
     """
 
     gpu_key: int
@@ -54,8 +55,19 @@ _MINUTES: Final = """
     WHERE run_key = $run AND minute_ms >= $start AND minute_ms < $end GROUP BY 1, 2"""
 
 
-def metrics(cur: Cursor, viewer: Viewer, run_key: int, names: tuple[str, ...], max_points: int = 1000) -> Series:
-    """Returns the named catalogue metrics of a run, time-weighted per bucket. Raises ValueError for an unknown name."""
+def metrics(
+    cur: Cursor,
+    viewer: Viewer,
+    run_key: int,
+    names: tuple[str, ...],
+    max_points: int = 1000,
+    *,
+    rates: bool = False,
+) -> Series:
+    """Returns the named catalogue metrics of a run, time-weighted per bucket. Raises ValueError for an unknown name.
+
+    ``rates``: amounts are told per second of the time that has readings, so that buckets cut by an end compare.
+    """
     unknown = [name for name in names if name not in BY_NAME]
     if unknown:
         raise ValueError(f"{unknown[0]} is not a metric of the catalogue.")
@@ -65,7 +77,8 @@ def metrics(cur: Cursor, viewer: Viewer, run_key: int, names: tuple[str, ...], m
     start, end = min(hold.start_ms for hold in held), max(hold.end_ms for hold in held)
     from_raw = raw_rows(cur, held) <= MAX_RAW_ROWS
     step = _step(cur, end - start, max_points, from_raw=from_raw)
-    expressions = ", ".join(_of_rows(BY_NAME[name]) if from_raw else _of_minutes(BY_NAME[name]) for name in names)
+    of = _of_rows if from_raw else _of_minutes
+    expressions = ", ".join(of(BY_NAME[name], rates=rates) for name in names)
     params = {"run": run_key, "start": floor(start, step), "end": end, "step": step}
     found = cur.arrow(fill(_ROWS if from_raw else _MINUTES, values=expressions), params)
     gpu, bucket, *columns = (column.to_numpy() for column in found.columns)  # NULL becomes NaN
@@ -109,27 +122,29 @@ def _step(cur: Cursor, length_ms: int, max_points: int, *, from_raw: bool) -> in
     return next((step_s * 1000 for step_s in _STEPS_S if step_s * 1000 >= least), _STEPS_S[-1] * 1000)
 
 
-def _of_rows(metric: Metric) -> str:
+def _of_rows(metric: Metric, *, rates: bool) -> str:
     name, scale = metric.name, f"{metric.per_unit}.0"
     match metric.kind:
         case Kind.GAUGE:
             weight = f"sum(span_ms) FILTER ({name} IS NOT NULL)"
             return f"sum(CAST({name} AS BIGINT) * span_ms) / nullif({weight}, 0) / {scale}"
         case Kind.DELTA:
-            return f"CAST(sum({name}) AS DOUBLE) / {scale}"
+            seconds = f" / nullif(sum(span_ms) FILTER ({name} IS NOT NULL), 0) * 1000" if rates else ""
+            return f"CAST(sum({name}) AS DOUBLE) / {scale}{seconds}"
         case Kind.COUNT:
             return f"max({name}) / {scale}"
         case Kind.FLAGS:
             return f"CAST(bit_or({name}) AS DOUBLE)"
 
 
-def _of_minutes(metric: Metric) -> str:
+def _of_minutes(metric: Metric, *, rates: bool) -> str:
     name, scale = metric.name, f"{metric.per_unit}.0"
     match metric.kind:
         case Kind.GAUGE:
             return f"sum({name}_sum) / nullif(sum({name}_ms), 0) / {scale}"
         case Kind.DELTA:
-            return f"CAST(sum({name}_sum) AS DOUBLE) / {scale}"
+            seconds = f" / nullif(sum(covered_ms) FILTER ({name}_sum IS NOT NULL), 0) * 1000" if rates else ""
+            return f"CAST(sum({name}_sum) AS DOUBLE) / {scale}{seconds}"
         case Kind.COUNT:
             return f"max({name}_max) / {scale}"
         case Kind.FLAGS:

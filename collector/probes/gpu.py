@@ -8,6 +8,7 @@ from collector.inventory import Inventory
 from collector.nvml import DriverLost, Gpu
 from collector.probes import Context
 from collector.readings import Moment, Reason, Report, Row, Values
+from collector.traffic import Traffic
 from collector.utilization import Watch
 from store.catalog import BY_NAME
 from store.segment import Event
@@ -33,9 +34,10 @@ _NOT_IN_MIG_MODE: Final = ("util_pct", "mem_util_pct", *(metric for metric, _ in
 class _Track:
     """What one device's next row needs from its last."""
 
-    def __init__(self) -> None:
+    def __init__(self, gpu: Gpu) -> None:
         self.watch = Watch()
         self.energy = EnergyMeter()
+        self.traffic = Traffic(gpu.pcie_bytes_per_s)
         self.last: Moment | None = None
 
 
@@ -113,7 +115,7 @@ class GpuProbe:
             del self._tracks[position]  # a device that comes back starts anew: its counters may have been reset
 
     def _row(self, position: int, gpu: Gpu, moment: Moment) -> Row | None:
-        track = self._tracks.setdefault(position, _Track())
+        track = self._track_of(position, gpu)
         span_ms = self._span_ms(track.last, moment)
         values: Values = {}
         if self._in_mig_mode(position, gpu):
@@ -131,12 +133,19 @@ class GpuProbe:
             _put(values, "energy_j", joules)
         for metric, read in _GAUGES:
             _put(values, metric, read(gpu))
+        for metric, amount in track.traffic.read(gpu.fields, moment).items():
+            _put(values, metric, amount)
         first = track.last is None
         if first or span_ms > 0 or self._stepped_back(track.last, moment):
             track.last = moment
         if gpu.lost or span_ms <= 0:
             return None
         return Row(position, moment.wall_ms, span_ms, values)
+
+    def _track_of(self, position: int, gpu: Gpu) -> _Track:
+        if position not in self._tracks:
+            self._tracks[position] = _Track(gpu)
+        return self._tracks[position]
 
     def _span_ms(self, last: Moment | None, moment: Moment) -> int:
         """Returns the length of the row: by both clocks at most, so that no two rows of a device overlap."""

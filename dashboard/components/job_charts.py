@@ -1,5 +1,6 @@
 """What the GPUs of a run did over time: state lanes, and measurements as small multiples beneath."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from dash import html
@@ -8,13 +9,15 @@ from dash.development.base_component import Component
 from analytics.model import MINUTE_MS
 from analytics.queries import lanes as lane_queries
 from analytics.queries import series as series_queries
+from analytics.queries import unmeasured
 from analytics.queries.job import JobDetail
 from analytics.wording import format_duration, plural
 from dashboard.bands import Bands
 from dashboard.components import cards, chart
+from dashboard.components.attributes import attributes
 from dashboard.components.marks import state_label
 from dashboard.figures import MAX_LANES, lanes_figure
-from dashboard.multiples import METRICS, ROWS, bands_of, metrics_figure, shown_rows, what_is_drawn
+from dashboard.multiples import METRICS, ROWS, Row, bands_of, metrics_figure, shown_rows, what_is_drawn
 from dashboard.request import Request
 
 MARGIN_MS: Final = 5 * MINUTE_MS
@@ -92,12 +95,10 @@ def _bands_legend(slowed: Bands) -> Component | None:
 
 def metrics_card(request: Request, run: JobDetail) -> Component:
     """Returns every measured metric of the run on one time axis."""
-    found = series_queries.metrics(request.cur, request.viewer, run.run_key, METRICS, MOST_POINTS)
+    found = series_queries.metrics(request.cur, request.viewer, run.run_key, METRICS, MOST_POINTS, rates=True)
     rows = shown_rows(found)
     if not rows:
         return cards.card("Measurements", cards.empty("No measurement of this run has arrived yet."), id="metrics")
-    missing = [row.title for row in ROWS if row not in rows]
-    absent = f" Not offered by these GPUs or this driver: {', '.join(missing)}." if missing else ""
     drawn = what_is_drawn(len(found.gpus))
     tops = {
         "mem_used_mib": max((gpu.mem_total_mib for gpu in run.gpus if gpu.mem_total_mib), default=None),
@@ -107,15 +108,29 @@ def metrics_card(request: Request, run: JobDetail) -> Component:
         found, span(run), tops, request.zone, request.scheme, f"run-{run.run_key}", coarse=request.coarse
     )
     slowed = bands_of(found, request.zone)
-    said = f"{drawn[0].upper()}{drawn[1:]}.{absent}{_slowed_words(slowed)} The table below has each GPU's means."
+    said = f"{drawn[0].upper()}{drawn[1:]}.{_slowed_words(slowed)} The table below has each GPU's means."
     return cards.card(
         "Measurements",
-        chart.graph(
-            "job-metrics",
-            figure,
-            summary=said,
-            legend=_bands_legend(slowed),
-        ),
+        [
+            chart.graph("job-metrics", figure, summary=said, legend=_bands_legend(slowed)),
+            _not_measured(request, run, [row for row in ROWS if row not in rows]),
+        ],
         id="metrics",
         aside=html.Span(f"per {format_duration(found.resolution_ms)}", className="resolution"),
+    )
+
+
+def _not_measured(request: Request, run: JobDetail, missing: Sequence[Row]) -> Component | None:
+    """Names what has no line, each with the reason on hover and focus."""
+    if not missing:
+        return None
+    why = unmeasured.reasons(request.cur, request.viewer, run.run_key)
+    names = [_name_with_reason(row.title, why.get(row.metric, "no reading of it has arrived")) for row in missing]
+    between: list[Component | str] = [part for one in names for part in (", ", one)][1:]
+    return html.P(["Not measured here: ", *between, "."], className="muted", id="not-measured")
+
+
+def _name_with_reason(title: str, reason: str) -> Component:
+    return html.Span(
+        title, className="term", tabIndex=0, **attributes(data_tip=reason, aria_label=f"{title}: {reason}")
     )

@@ -30,6 +30,8 @@ class GpuModel(msgspec.Struct, frozen=True, kw_only=True):
     mem_mhz: int
     mem_idle_mhz: int
     has_gpm: bool
+    pcie_mib_s: float  # one direction, as programs get it
+    nvlink_mib_s: float  # one direction of all links together; 0: none
     price_per_gpu_h: float
     ambient_c: float
     warming_c_per_w: float
@@ -48,6 +50,8 @@ H100 = GpuModel(
     mem_mhz=2619,
     mem_idle_mhz=2619,  # HBM3 keeps its clock when idle
     has_gpm=True,
+    pcie_mib_s=52_000,
+    nvlink_mib_s=400_000,
     price_per_gpu_h=3.20,
     ambient_c=27,
     warming_c_per_w=0.058,
@@ -65,6 +69,8 @@ A100 = GpuModel(
     mem_mhz=1215,
     mem_idle_mhz=1215,
     has_gpm=False,
+    pcie_mib_s=24_000,
+    nvlink_mib_s=260_000,
     price_per_gpu_h=1.60,
     ambient_c=26,
     warming_c_per_w=0.095,
@@ -82,6 +88,8 @@ L40S = GpuModel(
     mem_mhz=9001,
     mem_idle_mhz=405,
     has_gpm=False,
+    pcie_mib_s=24_000,
+    nvlink_mib_s=0,
     price_per_gpu_h=1.10,
     ambient_c=25,
     warming_c_per_w=0.13,

@@ -20,7 +20,7 @@ AGENT = "0.1.0"
 ACCOUNTING_NODE = 0
 PROBE_MS = 11.4
 SACCT_MS = 180.0
-GPM_METRICS = ("sm_active_pct", "tensor_active_pct", "dram_active_pct")
+NOT_OF_ALL = ("sm_active_pct", "tensor_active_pct", "dram_active_pct", "nvlink_rx_mib", "nvlink_tx_mib")
 
 
 def newest_hours(from_s: int, to_s: int, hours: int) -> int:
@@ -157,7 +157,7 @@ def _events(lost: tuple[Span, ...], node: int, start_s: int, end_s: int) -> Iter
 
 def _nulls(world: World, node: int, rows: Rows, start_s: int, end_s: int) -> tuple[NullReason, ...]:
     devices = range(len(world.cluster.nodes[node].devices))
-    names = [name for name in GPM_METRICS if name not in rows.columns]
+    names = [name for name in NOT_OF_ALL if name not in rows.columns]
     found = [
         NullReason(device=device, metric=name, reason="not_supported", from_ms=start_s * 1000, to_ms=end_s * 1000)
         for device in devices

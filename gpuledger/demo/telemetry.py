@@ -16,6 +16,7 @@ MISSED = 0.0005  # of all rows: a tick that the agent did not keep
 LONGEST_SPAN = 2.5  # intervals that a row may stand for
 LAG_S = 120.0  # a heat sink follows the power of about this long
 AMBLE_S = 600.0  # step of the slow walk: file systems and neighbours change within minutes
+POLLED_MIB_S = 0.05  # an idle GPU still answers its driver
 HOT_C = 86  # where a bad fan lets the driver slow the clocks
 HOT_EXTRA_C = 19.0
 IDLE, POWER_CAP, SOFTWARE_THERMAL = 0x1, 0x4, 0x20  # nvmlClocksEventReason*
@@ -86,6 +87,9 @@ def _gpu(watch: Watch, gpu: int, from_s: int, to_s: int) -> dict[str, Floats]:
         "sm": means[:, activity.SM],
         "tensor": means[:, activity.TENSOR],
         "dram": means[:, activity.DRAM],
+        "rx": means[:, activity.RX],
+        "tx": means[:, activity.TX],
+        "link": means[:, activity.LINK],
         "excess": means[:, EXCESS],
         "lagged": lagged_w,
         "extra_c": np.full(len(ends), (HOT_EXTRA_C if gpu in watch.hot else 0.0) + (key * 7 % 5) - 2.0),
@@ -150,6 +154,11 @@ def _columns(model: GpuModel, raw: dict[str, Floats]) -> dict[str, Column]:
         "event_reasons": np.where(open_context, POWER_CAP * capped + SOFTWARE_THERMAL * hot, IDLE).astype(np.float64),
         "processes": raw["processes"],
     }
+    natural["pcie_rx_mib"] = (POLLED_MIB_S + raw["rx"] * swing) * seconds
+    natural["pcie_tx_mib"] = (POLLED_MIB_S + raw["tx"] * swing) * seconds
+    if model.nvlink_mib_s:
+        natural["nvlink_rx_mib"] = raw["link"] * swing * seconds
+        natural["nvlink_tx_mib"] = natural["nvlink_rx_mib"]
     if model.has_gpm:
         natural["sm_active_pct"] = np.clip(100 * raw["sm"] * swing, 0, 100)
         natural["tensor_active_pct"] = np.clip(100 * raw["tensor"] * swing, 0, 100)

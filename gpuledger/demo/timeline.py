@@ -11,8 +11,8 @@ from gpuledger.demo.mechanisms.activity import UNTOUCHED, Activity
 from gpuledger.demo.noise import Floats, Ints, floats
 
 # Columns of totals: integrals over time of these.
-EXCESS: Final = 5  # watts above idle without a context; the ones before it are the columns of Activity.levels
-TOTALS: Final = 6
+EXCESS: Final = 8  # watts above idle without a context; the ones before it are the columns of Activity.levels
+TOTALS: Final = 9
 
 # How watts arise: a running kernel costs something by itself, the rest comes from full SMs and from memory traffic.
 _PER_BUSY, _PER_SM, _PER_DRAM = 0.18, 0.62, 0.34
@@ -76,7 +76,7 @@ def _with_totals(edges: Floats, levels: Floats, owners: Ints, model: GpuModel) -
     )
     room_w = model.limit_w - model.idle_w - model.context_w
     excess = model.context_w * (levels[:, activity.PROCESSES] > 0) + room_w * np.minimum(work, 1.0)
-    rates = np.column_stack((levels[:, : activity.DRAM + 1], excess))
+    rates = np.column_stack((levels[:, : activity.LINK + 1], excess))
     totals = np.zeros((len(edges), TOTALS))
     np.cumsum(rates * np.diff(edges)[:, None], axis=0, out=totals[1:])
     return Timeline(edges, levels, owners, rates, totals)

@@ -75,8 +75,8 @@ A100_JOBS: Final = (
     Family(
         name="md_prod_{n}", user="gjohansen", partition="a100", limit_s=30 * HOUR_S, per_day=12, work_s=15 * HOUR_S,
         cores_per_gpu=6, mem_gib_per_gpu=16, when="any", spread=0.2, program="gmx_mpi",
-        does=Stepping(compute_s=0.02, host_s=0.0012, fill=0.85, tensor=0.0, dram=0.2, memory_ratio=0.06, jitter=0.01,
-                      load_model_s=15, cpu_ratio=0.7),
+        does=Stepping(compute_s=0.02, host_s=0.0012, fill=0.85, tensor=0.0, dram=0.2, input_mib=0.2, memory_ratio=0.06,
+                      jitter=0.01, load_model_s=15, cpu_ratio=0.7),
     ),
     Family(
         name="downscale-era5", user="ehalvorsen", partition="a100", gpus=4, limit_s=18 * HOUR_S, per_day=3.3,
@@ -134,8 +134,8 @@ A100_JOBS: Final = (
     Family(
         name="md-ensemble", user="dnovak", partition="a100", gpus=4, limit_s=DAY_S, per_day=2.9, work_s=6 * HOUR_S,
         program="pmemd.cuda",
-        does=Stepping(compute_s=0.05, host_s=0.004, fill=0.8, tensor=0, memory_ratio=0.09, cpu_ratio=0.5, sleeps=0.75,
-                      sleep_s=16 * HOUR_S),
+        does=Stepping(compute_s=0.05, host_s=0.004, fill=0.8, tensor=0, input_mib=0.3, memory_ratio=0.09, cpu_ratio=0.5,
+                      sleeps=0.75, sleep_s=16 * HOUR_S),
     ),
     Family(
         name="diff-weather-{n}", user="ehalvorsen", partition="a100", gpus=8, limit_s=DAY_S, per_day=0.79,
@@ -183,7 +183,7 @@ L40S_JOBS: Final = (
     Family(
         name="render-shots", user="sbianchi", partition="l40s", tasks=20, limit_s=3 * HOUR_S, per_day=2.1,
         work_s=55 * MINUTE_S, spread=0.3, when="any", program="blender",
-        does=Stepping(compute_s=20, host_s=1.5, fill=0.9, tensor=0, memory_ratio=0.3, jitter=0.04),
+        does=Stepping(compute_s=20, host_s=1.5, input_mib=900, fill=0.9, tensor=0, memory_ratio=0.3, jitter=0.04),
     ),
     Family(
         name="detr-aerial-{n}", user="awojcik", partition="l40s", gpus=2, limit_s=14 * HOUR_S, per_day=7,
@@ -198,8 +198,8 @@ L40S_JOBS: Final = (
     ),
     Family(
         name="frames-cnn", user="aosei", partition="l40s", limit_s=20 * HOUR_S, per_day=6.1, work_s=10 * HOUR_S,
-        cores_per_gpu=2, does=Stepping(compute_s=0.09, load_s=0.62, host_s=0.02, memory_ratio=0.22, jitter=0.15,
-                                       cpu_ratio=0.97, label=Label.SLOW_INPUT),
+        cores_per_gpu=2, does=Stepping(compute_s=0.09, load_s=0.62, host_s=0.02, input_mib=180, memory_ratio=0.22,
+                                       jitter=0.15, cpu_ratio=0.97, label=Label.SLOW_INPUT),
     ),
     Family(
         name="ensemble-tabular", user="mnakagawa", partition="l40s", gpus=4, limit_s=10 * HOUR_S, per_day=5.5,

@@ -8,7 +8,7 @@ import grimp
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SHARED = ("store.catalog", "store.segment", "store.formats")
+SHARED = ("store.catalog", "store.metric", "store.segment", "store.formats")
 ALLOWED = {"msgspec", "ClusterShell"}
 
 

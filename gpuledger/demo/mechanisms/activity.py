@@ -9,16 +9,20 @@ import numpy as np
 from gpuledger.demo.noise import Floats, floats
 
 # Columns of Activity.levels. BUSY: share of time in which a kernel runs. AWAKE: share of the driver's readings (one
-# covers about 1/6 s) that see any of it. SM, TENSOR, DRAM: activity over all time. JITTER: relative spread of BUSY.
+# covers about 1/6 s) that see any of it. SM, TENSOR, DRAM: activity over all time. RX, TX: MiB a second over PCIe, seen
+# from the GPU; LINK: over NVLink, as much in both directions. JITTER: relative spread of BUSY.
 BUSY: Final = 0
 AWAKE: Final = 1
 SM: Final = 2
 TENSOR: Final = 3
 DRAM: Final = 4
-MEM_MIB: Final = 5
-PROCESSES: Final = 6
-JITTER: Final = 7
-FIELDS: Final = 8
+RX: Final = 5
+TX: Final = 6
+LINK: Final = 7
+MEM_MIB: Final = 8
+PROCESSES: Final = 9
+JITTER: Final = 10
+FIELDS: Final = 11
 
 
 class Level(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +33,9 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
     sm: float = 0.0
     tensor: float = 0.0
     dram: float = 0.0
+    rx: float = 0.0
+    tx: float = 0.0
+    link: float = 0.0
     mem_mib: float = 0.0
     processes: int = 0
     jitter: float = 0.0
@@ -36,7 +43,8 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
     def row(self) -> tuple[float, ...]:
         """The columns of Activity.levels, in order."""
         return (
-            self.busy, self.awake, self.sm, self.tensor, self.dram, self.mem_mib, float(self.processes), self.jitter,
+            self.busy, self.awake, self.sm, self.tensor, self.dram, self.rx, self.tx, self.link, self.mem_mib,
+            float(self.processes), self.jitter,
         )  # fmt: skip
 
 

@@ -13,6 +13,8 @@ from gpuledger.demo.mechanisms.stepping import READING_S
 from gpuledger.demo.noise import lognormal
 
 SLICE_S = 300
+REQUEST_MIB_S, ANSWER_MIB_S = 40.0, 12.0  # while kernels run
+LINK_FILL = 0.08  # of NVLink, where a model is cut over several GPUs
 FEW = 4  # requests in a slice that are told apart
 HOUR_S, DAY_S = 3600, 86_400
 
@@ -42,37 +44,44 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
     ) -> Iterator[tuple[float, Level]]:
         held_mib = self.memory_ratio * placement.model.mem_total_mib
         yield course.setup_s * 0.3, UNTOUCHED
-        yield course.setup_s * 0.7, Level(mem_mib=held_mib * 0.5, processes=1)
+        weights_mib = held_mib * 0.5
+        yield course.setup_s * 0.7, Level(rx=weights_mib / (course.setup_s * 0.7), mem_mib=weights_mib, processes=1)
+        link_mib_s = LINK_FILL * placement.model.nvlink_mib_s if placement.gpus > 1 else 0.0
         starts = np.arange(0.0, course.work_s, SLICE_S) + placement.start_s + course.setup_s
         # Busiest at 14:00, quietest at 02:00.
         by_day = 0.5 - 0.5 * np.cos((starts % DAY_S / HOUR_S - 2) / 24 * 2 * np.pi)
         rate = self.peak_per_s * (self.night_ratio + (1 - self.night_ratio) * by_day)
         for requests in rng.poisson(rate * SLICE_S).tolist():
             if requests <= FEW:
-                yield from self._one_by_one(rng, requests, held_mib)
+                yield from self._one_by_one(rng, requests, held_mib, link_mib_s)
             else:
                 load = requests * self.service_s / SLICE_S  # overlapping requests share kernels
                 awake = 1 - math.exp(-load - requests * READING_S / SLICE_S)
-                yield SLICE_S, self._level(1 - math.exp(-load), awake, held_mib)
+                yield SLICE_S, self._level(1 - math.exp(-load), awake, held_mib, link_mib_s)
 
-    def _one_by_one(self, rng: np.random.Generator, requests: int, held_mib: float) -> Iterator[tuple[float, Level]]:
+    def _one_by_one(
+        self, rng: np.random.Generator, requests: int, held_mib: float, link_mib_s: float
+    ) -> Iterator[tuple[float, Level]]:
         quiet = Level(mem_mib=held_mib, processes=1)
         for _ in range(requests):
             lasts_s = min(lognormal(rng, self.service_s, 0.5), SLICE_S / requests)
             before_s = rng.uniform(0, SLICE_S / requests - lasts_s)
             yield before_s, quiet
-            yield lasts_s, self._level(0.95, 1.0, held_mib)
+            yield lasts_s, self._level(0.95, 1.0, held_mib, link_mib_s)
             yield SLICE_S / requests - before_s - lasts_s, quiet
         if not requests:
             yield SLICE_S, quiet
 
-    def _level(self, busy: float, awake: float, held_mib: float) -> Level:
+    def _level(self, busy: float, awake: float, held_mib: float, link_mib_s: float) -> Level:
         return Level(
             busy=busy,
             awake=awake,
             sm=busy * self.fill,
             tensor=busy * self.fill * 0.5,
             dram=busy * 0.6,
+            rx=busy * REQUEST_MIB_S,
+            tx=busy * ANSWER_MIB_S,
+            link=busy * link_mib_s,
             mem_mib=held_mib,
             processes=1,
             jitter=0.2,

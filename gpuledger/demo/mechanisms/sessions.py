@@ -11,6 +11,7 @@ from gpuledger.demo.mechanisms.course import Course, Placement
 from gpuledger.demo.noise import lognormal
 
 ARRIVES_H, LEAVES_H = 8, 19
+DATA_MIB_S = 180.0  # a cell reads its data anew while its kernels run
 HOUR_S, DAY_S = 3600, 86_400
 
 
@@ -52,7 +53,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
             busy = self.busy * rng.uniform(0.6, 1.2)
             yield cell, Level(
                 busy=min(busy, 0.98), awake=min(1.0, busy + 0.25), sm=busy * 0.5, tensor=busy * 0.12, dram=busy * 0.25,
-                mem_mib=held_mib, processes=1, jitter=0.25,
+                rx=busy * DATA_MIB_S, tx=busy * DATA_MIB_S * 0.1, mem_mib=held_mib, processes=1, jitter=0.25,
             )  # fmt: skip
             at += think + cell
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 import numpy as np
 
-from gpuledger.demo.cluster import BASELINE_MIB
+from gpuledger.demo.cluster import BASELINE_MIB, GpuModel
 from gpuledger.demo.labels import Label
 from gpuledger.demo.mechanisms.activity import UNTOUCHED, Activity, Level, lay
 from gpuledger.demo.mechanisms.course import Course, Placement
@@ -13,6 +13,9 @@ from gpuledger.demo.noise import lognormal
 
 READING_S = 1 / 6  # one driver reading of the utilization buffer covers about this long
 SPIN_FILL = 0.05  # collectives wait in a kernel of a few blocks: the GPU counts as used, few SMs are
+LINK_FILL = 0.55  # of a link while a collective runs: ends wait for each other
+RESULTS = 0.04  # what goes back to the host for what came from it
+SAVED = 0.5  # of the memory held is state that a checkpoint writes
 SPREAD = 0.25  # log-normal spread of set-up and after times
 
 
@@ -34,6 +37,7 @@ class Stepping(msgspec.Struct, frozen=True, kw_only=True):
     fill: float = 0.7  # of the SMs while kernels compute
     tensor: float = 0.3
     dram: float = 0.3
+    input_mib: float = 60.0  # per step and GPU, from the host
     memory_ratio: float = 0.6  # of the GPU's memory
     jitter: float = 0.03
     cpu_ratio: float = 0.3
@@ -71,7 +75,7 @@ class Stepping(msgspec.Struct, frozen=True, kw_only=True):
         plans: dict[float, Activity] = {}
         stop_seed = int(rng.integers(2**31))
         for share in dict.fromkeys(shares[:used]):
-            step = self._step(pace * share, held_mib)
+            step = self._step(pace * share, held_mib, placement.model, together=placement.gpus > 1)
             stop_rng = np.random.default_rng(stop_seed)  # all GPUs of a run stop together
             plans[share] = lay(self._stretches(stop_rng, course, step, keeps_memory), course.total_s)
         bystander = Level(mem_mib=self.bystander_mib, processes=int(self.bystander_mib > 0))
@@ -79,16 +83,23 @@ class Stepping(msgspec.Struct, frozen=True, kw_only=True):
         unused = lay([(start_s, UNTOUCHED), (course.total_s, bystander)], course.total_s)
         return tuple(plans[shares[gpu % len(shares)]] if gpu < used else unused for gpu in range(placement.gpus))
 
-    def _step(self, pace: float, held_mib: float) -> Level:
+    def _step(self, pace: float, held_mib: float, model: GpuModel, *, together: bool) -> Level:
         working = self.compute_s * pace + self.exchange_s
         step = max(working, self.load_s, self.compute_s + self.exchange_s) + self.host_s
         gap = step - working
+        # What GPUs tell each other goes over NVLink; where there is none, over PCIe.
+        exchange = LINK_FILL * self.exchange_s / step if together else 0.0
+        beside = 0.0 if model.nvlink_mib_s else exchange * model.pcie_mib_s
+        fed = self.input_mib / step
         return Level(
             busy=working / step,
             awake=1.0 if gap < READING_S else min(1.0, (working + READING_S) / step),
             sm=(self.compute_s * pace * self.fill + self.exchange_s * SPIN_FILL) / step,
             tensor=self.compute_s * pace * self.tensor / step,
             dram=self.compute_s * pace * self.dram / step,
+            rx=fed + beside,
+            tx=fed * RESULTS + beside,
+            link=exchange * model.nvlink_mib_s,
             mem_mib=held_mib,
             processes=1,
             jitter=self.jitter,
@@ -99,7 +110,8 @@ class Stepping(msgspec.Struct, frozen=True, kw_only=True):
     ) -> Iterator[tuple[float, Level]]:
         opening_s = min(course.setup_s, 0.6 * self.load_model_s)
         yield course.setup_s - opening_s, UNTOUCHED
-        yield opening_s, Level(mem_mib=step.mem_mib * 0.4, processes=1)
+        weights_mib = step.mem_mib * 0.4
+        yield opening_s, Level(rx=weights_mib / max(opening_s, 1.0), mem_mib=weights_mib, processes=1)
         yield from self._work(rng, course.work_s, step)
         if course.label is Label.STUCK:
             yield course.after_s, Level(busy=1, awake=1, sm=0.018, mem_mib=step.mem_mib, processes=1)
@@ -112,7 +124,7 @@ class Stepping(msgspec.Struct, frozen=True, kw_only=True):
         if self.stops is None:
             yield work_s, step
             return
-        during = _scaled(step, self.stops.ratio)
+        during = _stopped(step, self.stops)
         left = work_s
         while left > 0:
             until_stop = min(left, self.stops.every_s * rng.uniform(0.85, 1.15))
@@ -122,13 +134,18 @@ class Stepping(msgspec.Struct, frozen=True, kw_only=True):
             left -= until_stop + stop
 
 
-def _scaled(step: Level, ratio: float) -> Level:
+def _stopped(step: Level, stops: Stops) -> Level:
+    """Returns what goes on during a stop: a part of the step's load, or the copying of a checkpoint to the host."""
+    ratio = stops.ratio
     return Level(
         busy=step.busy * ratio,
         awake=step.awake if ratio else 0.0,
         sm=step.sm * ratio,
         tensor=step.tensor * ratio,
         dram=step.dram * ratio,
+        rx=step.rx * ratio,
+        tx=step.tx * ratio if ratio else SAVED * step.mem_mib / stops.lasts_s,
+        link=step.link * ratio,
         mem_mib=step.mem_mib,
         processes=step.processes,
         jitter=step.jitter,

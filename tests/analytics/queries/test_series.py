@@ -54,6 +54,16 @@ def test_minutes_where_rows_are_many(cur: Cursor, run: int, monkeypatch: pytest.
     assert gpu.values["energy_j"][0] == 1000
 
 
+def test_amounts_by_the_second_do_not_sink_where_a_bucket_is_cut(
+    cur: Cursor, run: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = metrics(cur, ADMIN, run, ("energy_j",), max_points=10, rates=True)  # 10 minutes; the rows end after 30
+    assert found.gpus[0].values["energy_j"] == [100.0] * 3 + [None] * 3
+    monkeypatch.setattr(series_queries, "MAX_RAW_ROWS", 1)
+    found = metrics(cur, ADMIN, run, ("energy_j",), max_points=100, rates=True)
+    assert found.gpus[0].values["energy_j"] == [pytest.approx(1000 / 60)] * 30 + [None] * 30
+
+
 def test_an_unknown_metric_is_refused(cur: Cursor, run: int) -> None:
     with pytest.raises(ValueError, match=r"^util; DROP TABLE run is not a metric of the catalogue\.$"):
         metrics(cur, ADMIN, run, ("util; DROP TABLE run",))

@@ -87,6 +87,29 @@ def test_only_hopper_has_activity_counters():
         )
 
 
+def rates(segment, name):
+    """MiB a second of each row."""
+    return column(segment, name) / (column(segment, "span_ms") / 1000)
+
+
+def test_links_carry_what_programs_feed_and_tell_each_other():
+    busy, empty, told = [], [], []
+    for segment in all_segments():
+        linked = not segment.node.startswith("l40s")
+        assert ("nvlink_rx_mib" in segment.samples.columns) == linked
+        answered = valid(segment, "util_pct")
+        free = answered & (column(segment, "processes") == 0) & (column(segment, "util_pct") == 0)
+        busy.append(rates(segment, "pcie_rx_mib")[answered & (column(segment, "util_pct") > 0)])
+        empty.append(rates(segment, "pcie_rx_mib")[free & ~valid(segment, "holding")])
+        if linked:
+            told.append(rates(segment, "nvlink_tx_mib"))
+            assert not told[-1][free].any()
+    assert np.concatenate(empty).max() < 1
+    assert np.concatenate(busy).mean() > 50
+    assert np.concatenate(told).max() > 5000  # a collective of many GPUs
+    assert np.mean(np.concatenate(told) == 0) > 0.3  # programs on one GPU have nobody to talk to
+
+
 def test_processes_lie_within_their_hold_and_where_the_rows_count_them():
     for segment in all_segments():
         ts, device, counted = (column(segment, name) for name in ("ts_ms", "device", "processes"))
