@@ -150,6 +150,7 @@ class Agent:
             self._segmenter.note_events(report.events)
             self._segmenter.note_accounting(report.accounting)
             self._segmenter.note_queue(report.queue)
+            self._segmenter.note_inventory(report.inventory)
             self._tell(run.probe, report.error)
             for device in report.absent:
                 self._segmenter.note_null(

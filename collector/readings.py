@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from store.segment import AccountingRun, Event, QueuePoll
+from store.segment import AccountingRun, Event, InventoryReading, QueuePoll
 
 
 class Reason(StrEnum):
@@ -66,5 +66,6 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     accounting: tuple[AccountingRun, ...] = ()
     queue: tuple[QueuePoll, ...] = ()
     events: tuple[Event, ...] = ()
+    inventory: InventoryReading | None = None
     count: int = 0  # what the Health page shows as rows
     error: str = ""

@@ -12,7 +12,17 @@ from collector.columns import TableWriter
 from collector.holdings import key_of
 from collector.readings import GpuProcess, Reason, Row
 from collector.sightings import Sightings
-from store.segment import AccountingRun, Device, Event, Holding, NullReason, ProbeRun, QueuePoll, Segment
+from store.segment import (
+    AccountingRun,
+    Device,
+    Event,
+    Holding,
+    InventoryReading,
+    NullReason,
+    ProbeRun,
+    QueuePoll,
+    Segment,
+)
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,6 +94,11 @@ class Segmenter:
         """Records the queue of the cluster."""
         self._queue += polls
 
+    def note_inventory(self, reading: InventoryReading | None) -> None:
+        """Records what Slurm says that the cluster has."""
+        if reading is not None:
+            self._inventory.append(reading)
+
     def note_probe(self, run: ProbeRun) -> None:
         """Adds a run of a probe to its record: the longest duration, all rows, the last error."""
         before = self._probes.get(run.probe)
@@ -144,6 +159,7 @@ class Segmenter:
             nulls=tuple(entry for entries in self._nulls.values() for entry in entries),
             probes=tuple(self._probes.values()),
             queue=tuple(self._queue),
+            inventory=tuple(self._inventory),
         )
         self._seq += 1
         self.live = {key_of(holding): holding for holding in live}
@@ -159,6 +175,7 @@ class Segmenter:
         self._ended: list[Holding] = []
         self._accounting: list[AccountingRun] = []
         self._queue: list[QueuePoll] = []
+        self._inventory: list[InventoryReading] = []
         self._probes: dict[str, ProbeRun] = {}
         self._sightings = Sightings()
         self._holders = _holders(self.live.values())

@@ -14,7 +14,8 @@ class CollectorSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     node: str = ""
     """Name of this node as Slurm knows it; empty: the host name up to its first dot."""
     probes: tuple[str, ...] = ("gpu", "processes")
-    """What is read here. The probes `accounting` (sacct) and `queue` belong on one host of the cluster."""
+    """What is read here. The probes `accounting` (sacct), `cluster` (scontrol, sacctmgr) and `queue` belong on
+    one host of the cluster."""
     interval_s: Seconds = 10.0
     """Seconds between two rows of a GPU."""
     gather_when_dry: bool = True
@@ -64,3 +65,11 @@ class CollectorSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     """Seconds between two polls of the queue; each is one question to slurmctld for the whole cluster."""
     queue_timeout_s: Seconds = 30.0
     """Seconds that one call of squeue may take."""
+    scontrol: str = "scontrol"
+    """Program that the probe `cluster` asks for nodes, partitions and reservations."""
+    sacctmgr: str = "sacctmgr"
+    """Program that the probe `cluster` asks for accounts; empty: on a cluster without slurmdbd."""
+    cluster_every_s: Seconds = 300.0
+    """Seconds between two readings of the nodes' states; each costs slurmctld two requests."""
+    cluster_timeout_s: Seconds = 60.0
+    """Seconds that one call of scontrol or sacctmgr may take."""

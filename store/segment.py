@@ -17,12 +17,22 @@ from typing import Final
 
 import msgspec
 
+from store.segment_inventory import (
+    AccountSeen,
+    GpuGroup,
+    InventoryReading,
+    NodeSeen,
+    PartitionSeen,
+    ReservationSeen,
+    standing,
+)
 from store.segment_slurm import AccountingRun, LiveRun, NodeGpus, PendingGpus, QueuePoll
 
 __all__ = [
-    "MAGIC", "MAX_BODY_BYTES", "MAX_HEAD_BYTES", "VERSION", "AccountingRun", "Column", "Device", "Event", "Head",
-    "Holding", "LiveRun", "NodeGpus", "NullReason", "PendingGpus", "ProbeRun", "ProcessSeen", "QueuePoll", "Segment",
-    "SegmentError", "Table", "decode", "encode", "read_head", "segment_name",
+    "MAGIC", "MAX_BODY_BYTES", "MAX_HEAD_BYTES", "VERSION", "AccountSeen", "AccountingRun", "Column", "Device",
+    "Event", "GpuGroup", "Head", "Holding", "InventoryReading", "LiveRun", "NodeGpus", "NodeSeen", "NullReason",
+    "PartitionSeen", "PendingGpus", "ProbeRun", "ProcessSeen", "QueuePoll", "ReservationSeen", "Segment",
+    "SegmentError", "Table", "decode", "encode", "read_head", "segment_name", "standing",
 ]  # fmt: skip
 
 
@@ -181,6 +191,7 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     processes: tuple[ProcessSeen, ...] = ()
     probes: tuple[ProbeRun, ...] = ()
     queue: tuple[QueuePoll, ...] = ()
+    inventory: tuple[InventoryReading, ...] = ()
 
     @property
     def name(self) -> str:

@@ -13,8 +13,9 @@ import msgspec
 from collector.accounting_position import OpenRun, Position, PositionFile
 from collector.probes import Context
 from collector.readings import Moment, Report
-from collector.sacct import Sacct, SacctProblem
+from collector.sacct import Sacct
 from collector.settings import CollectorSettings
+from collector.slurm_command import SlurmProblem
 from store.formats.sacct import Key, Refusal, with_steps
 from store.segment import AccountingRun, Event
 
@@ -58,7 +59,7 @@ class AccountingProbe:
             late = self._late(found, now_s) if to_s == now_s else {}
             fresh = self._fresh([*found.values(), *late.values()])
             described = self._described(fresh, now_s)
-        except SacctProblem as error:
+        except SlurmProblem as error:
             return Report(error=str(error))
         self._behind = to_s < now_s
         self._remember(fresh, described, to_s, now_s)
