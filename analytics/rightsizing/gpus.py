@@ -20,8 +20,7 @@ def fewer_gpus(history: History, waits: Waits, settings: RightsizingSettings, no
         return None
     latest = history.latest
     now = GpuRequest(nodes=max(1, latest.nodes or 1), gpus=latest.asked_gpus)
-    needed = max(run.gpus_needed(settings.memory_fill_ratio) for run in history.runs)
-    then = now.shrunk(needed)
+    then = now.shrunk(needed_gpus(history, settings))
     if then.gpus >= now.gpus:
         return None
     freed = now.gpus - then.gpus
@@ -37,6 +36,11 @@ def fewer_gpus(history: History, waits: Waits, settings: RightsizingSettings, no
         energy_j_week=_energy_j(history.runs, freed, weeks),
         would_have_failed=sum(run.gpus_needed(settings.memory_fill_ratio) > then.gpus for run in history.runs),
     )
+
+
+def needed_gpus(history: History, settings: RightsizingSettings) -> int:
+    """Returns the GPUs that every run of the history could have lived with."""
+    return max(run.gpus_needed(settings.memory_fill_ratio) for run in history.runs)
 
 
 def _gain(waits: Waits, latest: PastRun, now: GpuRequest, then: GpuRequest) -> str:

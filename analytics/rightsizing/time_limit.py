@@ -22,7 +22,7 @@ def shorter_time(history: History, waits: Waits, settings: RightsizingSettings) 
         return None
     if not history.comparable or any(run.state.startswith("TIMEOUT") for run in history.runs):
         return None
-    limit_ms = _limit_ms(history, settings)
+    limit_ms = enough_ms(history, settings)
     if latest.timelimit_ms is not None and limit_ms > latest.timelimit_ms * (1 - settings.time_min_saving_ratio):
         return None
     return Change(
@@ -41,7 +41,8 @@ def shorter_time(history: History, waits: Waits, settings: RightsizingSettings) 
     )
 
 
-def _limit_ms(history: History, settings: RightsizingSettings) -> int:
+def enough_ms(history: History, settings: RightsizingSettings) -> int:
+    """Returns the time limit, in whole steps, that leaves room above every run; one of them has to be comparable."""
     longest_ms = max(run.elapsed_ms for run in history.runs)
     completed_ms = max(run.elapsed_ms for run in history.runs if run.state == "COMPLETED")
     p95_ms = percentile([run.elapsed_ms for run in history.comparable], 0.95)

@@ -13,7 +13,10 @@ AT_ONCE_S = 600.0  # a run that failed within this was a try, whatever it would 
 
 
 class Truth(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of the truth file. GPU-seconds up to ``as_of_ms``; idle: no kernel ran, whatever was held in memory."""
+    """One line of the truth file. GPU-seconds up to ``as_of_ms``; idle: no kernel ran, whatever was held in memory.
+
+    ``resting_s``: how long at the end, or up to ``as_of_ms``, no kernel ran on any of its GPUs.
+    """
 
     db_index: int
     job_id: str
@@ -34,6 +37,7 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True):
     after_s: float
     held_gpu_s: float
     idle_gpu_s: float
+    resting_s: float
 
 
 def write_truth(world: World, as_of_s: int, directory: Path) -> None:
@@ -73,6 +77,7 @@ def _truth(world: World, run: Run, as_of_s: int) -> Truth:
         after_s=max(0.0, held_s - course.setup_s - course.work_s),
         held_gpu_s=float(held_s * len(run.places)),
         idle_gpu_s=sum(activity.idle_s for activity in seen),
+        resting_s=min(activity.resting_s for activity in seen),
     )
 
 

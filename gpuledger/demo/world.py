@@ -1,9 +1,11 @@
 """A synthetic cluster from its start to a horizon: everything that happens, none of it measured yet."""
 
+from collections.abc import Sequence
 from functools import cached_property
 
 from gpuledger.demo.cluster import DAY_S, Cluster, build
 from gpuledger.demo.demand import requests
+from gpuledger.demo.families import Family
 from gpuledger.demo.incidents import Incidents, incidents
 from gpuledger.demo.mechanisms.activity import Activity
 from gpuledger.demo.mechanisms.course import Placement
@@ -18,11 +20,14 @@ _ACTIVITY = 4
 class World:
     """Runs of every GPU from ``start_s`` to ``horizon_s``, epoch seconds.
 
-    A later horizon changes nothing before an earlier one.
+    A later horizon changes nothing before an earlier one. ``families`` are the kinds of jobs that people submit.
     """
 
-    def __init__(self, settings: DemoSettings, start_s: int, horizon_s: int) -> None:
+    def __init__(
+        self, settings: DemoSettings, start_s: int, horizon_s: int, families: Sequence[Family] = FAMILIES
+    ) -> None:
         self.settings = settings
+        self._families = families
         self.start_s = start_s
         self.days = max(1, -(-(horizon_s - start_s) // DAY_S))
         self.horizon_s = start_s + self.days * DAY_S
@@ -33,7 +38,7 @@ class World:
     @cached_property
     def runs(self) -> list[Run]:
         """Every run that starts before the horizon, in order of start."""
-        asked = requests(FAMILIES, self.cluster, self.settings.seed, self.start_s, self.days)
+        asked = requests(self._families, self.cluster, self.settings.seed, self.start_s, self.days)
         return [run for run in schedule(asked, self.cluster, self.incidents) if run.start_s < self.horizon_s]
 
     @cached_property

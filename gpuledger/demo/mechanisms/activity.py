@@ -70,6 +70,12 @@ class Activity(msgspec.Struct, frozen=True):
         """Whether any kernel runs at all."""
         return bool((self.levels[:, BUSY] > 0).any())
 
+    @property
+    def resting_s(self) -> float:
+        """Seconds at the end in which no kernel runs at all."""
+        working = np.flatnonzero(self.levels[:, BUSY] > 0)
+        return float(self.edges_s[-1] - self.edges_s[working[-1] + 1 if working.size else 0])
+
     def lasting(self, seconds: float) -> "Activity":
         """Returns the same, ended at ``seconds``, or held on to it where the run took a little longer."""
         kept = max(1, int(np.searchsorted(self.edges_s[:-1], seconds, "left")))
