@@ -7,6 +7,7 @@ import msgspec
 
 from analytics.model import Filter, Viewer, Window
 from analytics.queries import (
+    demand,
     findings,
     health,
     hours,
@@ -18,6 +19,7 @@ from analytics.queries import (
     recommendations,
     reports,
     summary,
+    timeline,
 )
 from analytics.requests import BadRequest, Page, parse_filter, parse_window
 from dashboard.api_rows import plain
@@ -92,6 +94,16 @@ def summary_(asked: Asked) -> dict[str, Any]:
         chosen = cast("hours.By", asked.one_of("by", get_args(hours.By), by))
         answer["breakdown"] = plain(hours.breakdown(asked.cur, asked.viewer, window, asked.filter, chosen))
     return {"window": shown_window(window), **answer}
+
+
+def demand_(asked: Asked) -> dict[str, Any]:
+    """What pending jobs ask for beside the GPUs held and idle, over time; ``known`` says why where nothing is."""
+    window, where = asked.window("7d"), asked.filter
+    line = timeline.over_time(asked.cur, asked.viewer, window, where)
+    found = demand.demand(asked.cur, asked.viewer, window, where, line)
+    items, following = _cut(asked, found.rows)
+    more = {"known": found.known, "bucket_ms": found.bucket_ms, "window": shown_window(window)}
+    return _listed(asked, items, following, **more)
 
 
 def jobs_(asked: Asked) -> dict[str, Any]:
@@ -219,6 +231,7 @@ Answer = Callable[..., dict[str, Any]]
 
 ANSWERS: Final[Mapping[str, Answer]] = {
     "/summary": summary_,
+    "/demand": demand_,
     "/jobs": jobs_,
     "/jobs/<path:text>": job_,
     "/findings": findings_,

@@ -135,7 +135,6 @@ def state_bars(
                     "hovertemplate": f"%{{customdata}} GPU-h {label(state)}<extra></extra>",
                 }
             )
-    long = timeline.bucket_ms >= DAY_MS
     return {
         "data": traces,
         "layout": layout(
@@ -145,13 +144,7 @@ def state_bars(
             coarse=coarse,
             barmode="stack",
             hovermode="x unified",
-            xaxis={
-                "type": "date",
-                "hoverformat": "%a %-d %b" if long else "%a %-d %b %H:%M",
-                "tickformatstops": tick_formats(),
-                "nticks": 4 if coarse else 8,
-                "tickangle": 0,
-            },
+            xaxis=time_axis(timeline.bucket_ms, coarse=coarse),
             yaxis={"rangemode": "tozero", "title": {"text": "GPU-h"}, "nticks": 6, "fixedrange": True},
         ),
     }
@@ -178,6 +171,17 @@ def _head(rows: Sequence[TimelineRow], starts: list[str]) -> dict[str, Any]:
         ],
         "hovertemplate": "%{customdata}<extra></extra>",
         "name": what,
+    }
+
+
+def time_axis(bucket_ms: int, *, coarse: bool) -> dict[str, Any]:
+    """Returns the time axis of charts over buckets of this length, the same for all on a page."""
+    return {
+        "type": "date",
+        "hoverformat": "%a %-d %b" if bucket_ms >= DAY_MS else "%a %-d %b %H:%M",
+        "tickformatstops": tick_formats(),
+        "nticks": 4 if coarse else 8,
+        "tickangle": 0,
     }
 
 

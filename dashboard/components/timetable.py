@@ -1,5 +1,8 @@
 """The words and the table behind a chart of GPU-hours over time."""
 
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
 from dash.development.base_component import Component
 
 from analytics.model import HOUR_MS
@@ -26,7 +29,7 @@ def timeline_summary(timeline: Timeline) -> str:
 
 def timeline_table(timeline: Timeline, zone: str) -> Component:
     """Returns the chart as a table: a row a day, or an hour where the period is short."""
-    groups = grouped(timeline, zone)
+    groups = grouped(timeline.rows, timeline.bucket_ms, zone)
     shown = [state for state in TIMELINE_FIELDS if state in state_totals(timeline)]
     rows = [
         (when, *(value(number_gpu_h(_sum(rows, TIMELINE_FIELDS[state])), "not defined here") for state in shown))
@@ -37,14 +40,26 @@ def timeline_table(timeline: Timeline, zone: str) -> Component:
     return table(columns, rows, caption="GPU-hours by state over time", total=total)
 
 
-def grouped(timeline: Timeline, zone: str) -> dict[str, list[TimelineRow]]:
+class Bucket(Protocol):
+    """What lies over time in equal pieces."""
+
+    @property
+    def start_ms(self) -> int: ...
+    @property
+    def end_ms(self) -> int: ...
+
+
+Row = TypeVar("Row", bound=Bucket)
+
+
+def grouped(rows: Sequence[Row], bucket_ms: int, zone: str) -> dict[str, list[Row]]:
     """Returns the buckets by day of the site's zone; by hour where all lie within two days."""
-    if not timeline.rows:
+    if not rows:
         return {}
-    short = timeline.rows[-1].end_ms - timeline.rows[0].start_ms <= 2 * DAY_MS and timeline.bucket_ms <= HOUR_MS
+    short = rows[-1].end_ms - rows[0].start_ms <= 2 * DAY_MS and bucket_ms <= HOUR_MS
     form = "%a %d %b %H:00" if short else "%a %d %b %Y"
-    groups: dict[str, list[TimelineRow]] = {}
-    for row in timeline.rows:
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
         groups.setdefault(local(row.start_ms, zone).strftime(form), []).append(row)
     return groups
 

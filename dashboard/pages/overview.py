@@ -7,7 +7,7 @@ from typing import Any, Final
 from dash import html
 from dash.development.base_component import Component
 
-from analytics.queries import findings, hours, recommendations, summary, timeline
+from analytics.queries import demand, findings, hours, recommendations, summary, timeline
 from analytics.queries.comparison import Change, NotComparable
 from analytics.queries.hours import By, HoursRow
 from analytics.queries.summary import Summary
@@ -25,6 +25,7 @@ from analytics.wording import (
 from dashboard.components import cards, chart, first_run, tables
 from dashboard.components.attributes import attributes
 from dashboard.components.controls import links, time_range
+from dashboard.components.demand import demand_card
 from dashboard.components.figures import Figure, figure_row
 from dashboard.components.legend import state_legend
 from dashboard.components.links import filter_link, run_link
@@ -44,6 +45,9 @@ def body(request: Request) -> Sequence[Any]:
     """Returns sentence, funnel, main chart, breakdown, and what could be acted on now."""
     region = partial(cards.region, now_ms=request.now_ms, zone=request.zone)
     said = cards.once(lambda: summary.summary(request.cur, request.viewer, request.window, request.filter))
+    over_time = cards.once(
+        lambda: timeline.over_time(request.cur, request.viewer, request.window, request.filter, MOST_BARS)
+    )
     steps = region("first-run", "First steps", lambda: first_run.checklist(request))
     if request.store.data_to_ms is None:
         return [steps]
@@ -51,7 +55,8 @@ def body(request: Request) -> Sequence[Any]:
         steps,
         region("sentence", "The summary", lambda: _sentence(request, said())),
         region("figures", "The figures", lambda: _figures(request, said())),
-        region("timeline", "GPU-hours over time", lambda: _timeline(request)),
+        region("timeline", "GPU-hours over time", lambda: _timeline(request, over_time())),
+        region("demand", "Pending GPU requests", lambda: _demand(request, over_time)),
         html.Div(
             [
                 region("breakdown", "Where the idle hours are", lambda: _breakdown(request, said)),
@@ -139,14 +144,20 @@ def _change(change: Change | NotComparable | None, difference: float | None) -> 
     return f"{'▲' if difference > 0 else '▼'} {number_gpu_h(abs(difference))} against the period before"
 
 
-def _timeline(request: Request) -> Component:
-    found = timeline.over_time(request.cur, request.viewer, request.window, request.filter, MOST_BARS)
+def _timeline(request: Request, found: Timeline) -> Component:
     return cards.card(
         "GPU-hours by state",
         timeline_chart(request, found, "overview-timeline"),
         id="timeline",
         aside=html.Span(f"per {format_duration(found.bucket_ms)}", className="resolution"),
     )
+
+
+def _demand(request: Request, over_time: Callable[[], Timeline]) -> Component | None:
+    """A host whose programs are counted as sessions has no queue."""
+    if request.store.kind != "slurm":
+        return None
+    return demand_card(request, demand.demand(request.cur, request.viewer, request.window, request.filter, over_time()))
 
 
 def timeline_chart(request: Request, found: Timeline, id: str) -> Component:

@@ -9,6 +9,7 @@ from gpuledger.demo.accounting import holding, record
 from gpuledger.demo.cluster import HOUR_S, NAME
 from gpuledger.demo.incidents import Span
 from gpuledger.demo.programs import Programs
+from gpuledger.demo.queueing import EVERY_S
 from gpuledger.demo.scheduling import Run
 from gpuledger.demo.telemetry import Rows, Watch, read
 from gpuledger.demo.timeline import Stay
@@ -20,6 +21,7 @@ AGENT = "0.1.0"
 ACCOUNTING_NODE = 0
 PROBE_MS = 11.4
 SACCT_MS = 180.0
+SQUEUE_MS = 95.0
 NOT_OF_ALL = ("sm_active_pct", "tensor_active_pct", "dram_active_pct", "nvlink_rx_mib", "nvlink_tx_mib")
 
 
@@ -95,6 +97,8 @@ def _segment(
     if node == ACCOUNTING_NODE:
         told = len(accounting)
         probes.append(ProbeRun(probe="accounting", at_ms=last_s * 1000, duration_ms=SACCT_MS, rows=told))
+        asked = (end_s - start_s) // EVERY_S
+        probes.append(ProbeRun(probe="queue", at_ms=last_s * 1000, duration_ms=SQUEUE_MS, rows=asked, runs=asked))
     return Segment(
         node=here.name,
         boot_id=f"demo{world.settings.seed}",
@@ -115,6 +119,7 @@ def _segment(
         nulls=_nulls(world, node, rows, start_s, end_s),
         processes=tuple(programs.seen(node, holders, start_s, last_s)),
         probes=tuple(probes),
+        queue=tuple(world.backlog.polls(start_s, end_s)) if node == ACCOUNTING_NODE else (),
     )
 
 

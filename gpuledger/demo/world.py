@@ -10,6 +10,7 @@ from gpuledger.demo.incidents import Incidents, incidents
 from gpuledger.demo.mechanisms.activity import Activity
 from gpuledger.demo.mechanisms.course import Placement
 from gpuledger.demo.noise import generator
+from gpuledger.demo.queueing import Backlog
 from gpuledger.demo.scheduling import Run, schedule
 from gpuledger.demo.settings import DemoSettings
 from gpuledger.demo.workload import FAMILIES
@@ -49,6 +50,11 @@ class World:
             for node in run.nodes:
                 found[node].append(run)
         return found
+
+    @cached_property
+    def backlog(self) -> Backlog:
+        """What waits and what is held, at any moment."""
+        return Backlog(self.runs, self.cluster)
 
     def activities(self, run: Run) -> tuple[Activity, ...]:
         """Returns what each GPU of ``run.places`` does, cut at the run's end."""

@@ -28,7 +28,7 @@ from tests.factories.ledger import DAY, HOUR, T0, Ledger
 __all__ = ["cur", "database", "ledger"]  # fixtures
 
 NOW = T0 + 2 * DAY
-LISTS = "accounts, findings, health, jobs, nodes, recommendations, reports, summary, users"
+LISTS = "accounts, demand, findings, health, jobs, nodes, recommendations, reports, summary, users"
 
 
 @pytest.fixture
@@ -88,6 +88,20 @@ def test_the_summary_has_the_numbers_of_the_query(client: FlaskClient, filled: C
     assert found["window"]["to"] == "2026-11-25T00:00:00Z"
     assert {row["key"]: row["held_gpu_h"] for row in found["breakdown"]} == {"bob": 2, "ann": 1}
     assert found["sentence"] == "1.5 of 2.5 measured GPU-hours were idle."
+
+
+def test_demand_has_gaps_and_says_why_there_is_none(client: FlaskClient, filled: Cursor, ledger: Ledger) -> None:
+    assert get(client, "/api/v1/demand?range=24h")["known"] == "never_read"
+    ledger.put("queue_poll", node_key=1, cluster="c1", at_ms=NOW - HOUR, until_ms=NOW)
+    waiting = {"waits_for": "hardware", "jobs": 2, "gpus": 9}
+    ledger.put("queue_pending", node_key=1, at_ms=NOW - HOUR, partition="gpu", **waiting)
+    ledger.save(filled)
+    found = get(client, "/api/v1/demand?range=24h&limit=1000")
+    assert (found["known"], found["bucket_ms"], len(found["items"])) == ("yes", HOUR, 24)
+    gap, last = found["items"][-2:]
+    assert (gap["waiting_gpus"], gap["polled_ratio"]) == (None, 0)
+    assert (last["waiting_gpus"], last["waiting_jobs"], last["not_ready_gpus"], last["polled_ratio"]) == (9, 2, 0, 1)
+    assert last["start"] == "2026-11-24T23:00:00Z"
 
 
 def test_jobs_page_by_page(client: FlaskClient, filled: Cursor) -> None:

@@ -142,8 +142,9 @@ def test_one_failing_region_leaves_the_others(
     pages.get("/")  # so that the card can say when it last worked
     monkeypatch.setattr("analytics.queries.timeline.over_time", fails)
     shown = pages.get("/")
-    (card,) = shown.failed()
+    card, beside = shown.failed()
     assert "GPU-hours over time could not be shown" in card
+    assert "Pending GPU requests could not be shown" in beside
     assert "stopped after 5 s" in card
     assert "last worked" in card
     assert shown.figures()["idle_gpu_h"] == pytest.approx(6.0)
