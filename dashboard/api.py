@@ -26,7 +26,7 @@ log = logging.getLogger("gpuledger.api")
 
 LIST_NAMES: Final = ("limit", "cursor", "format", "sort", "order", "by", "past")
 # What a page keeps in its address for itself: its links to CSV and JSON carry the whole address.
-PAGE_NAMES: Final = ("cols", "tab", "offset", "run", "week")
+PAGE_NAMES: Final = ("cols", "tab", "offset", "run", "week", "group")
 KNOWN: Final = frozenset({*WINDOW_NAMES, *FILTER_NAMES, *LIST_NAMES, *PAGE_NAMES})
 MAX_VALUE: Final = 500
 
