@@ -7,7 +7,7 @@ from typing import Final
 
 from collector.background import Background
 from collector.baseline import Baselines
-from collector.holdings import Attribution, TellingAttribution
+from collector.holdings import Attribution, TellingAttribution, placed
 from collector.inventory import Inventory
 from collector.probes import GatheringProbe, Probe, run_probe
 from collector.readings import GpuProcess, Moment, Reason, Report, Row
@@ -169,7 +169,8 @@ class Agent:
             self._baselines.observe(device.uuid, used_mib, device.mem_total_mib)
 
     def _close(self, moment: Moment, live: Sequence[Holding]) -> None:
-        segment = self._segmenter.close(moment.wall_ms, self._inventory.devices, live, self._hold(live))
+        devices = placed(self._attribution, self._inventory.devices)
+        segment = self._segmenter.close(moment.wall_ms, devices, live, self._hold(live))
         self._segmenter.note_events(self._ship(segment))
 
     def _hold(self, live: Sequence[Holding]) -> dict[int, int]:

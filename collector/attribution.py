@@ -13,7 +13,8 @@ import msgspec
 from collector.carryover import Carryover, OpenHold
 from collector.disputes import Disputes
 from collector.dropfiles import DropFile, DropFolder
-from collector.gpu_order import UnknownDevice, resolve
+from collector.gpu_list import GpuList
+from collector.gpu_order import UnknownDevice, positions_of, resolve
 from collector.host import user_name
 from collector.liveness import ControlGroups, Life
 from collector.readings import GpuProcess
@@ -45,6 +46,7 @@ class HookAttribution:
         cluster: str,
         lost: Callable[[], Collection[int]],
         carried: Carryover,
+        gpu_list: GpuList,
         *,
         removes: bool,
     ) -> None:
@@ -56,6 +58,7 @@ class HookAttribution:
             cluster: the cluster's name where a drop-file does not say it.
             lost: tells which devices do not answer now.
             carried: what the daemon before this one knew.
+            gpu_list: Slurm's own list of the node's GPUs.
             removes: whether files that are done with are removed; a second reader must not, or the daemon misses ends.
         """
         self._folder = folder
@@ -63,6 +66,7 @@ class HookAttribution:
         self._cluster = cluster
         self._lost = lost
         self._carried = carried
+        self._gpu_list = gpu_list
         self._removes = removes
         self._left: list[OpenHold] | None = None  # holds of the daemon before, not met here so far
         self._holds: dict[Run, _Hold] = {}
@@ -78,13 +82,20 @@ class HookAttribution:
 
     def take_events(self) -> tuple[Event, ...]:
         """Returns what could not be attributed since the last call, and why."""
-        events, self._events = tuple(self._events), []
+        events, self._events = (*self._gpu_list.take_events(), *self._events), []
         return events
+
+    def positions(self, devices: Sequence[Device]) -> dict[int, int]:
+        """Returns the place in Slurm's list of each device whose place is known."""
+        if self._gpu_list.is_pending:
+            return {}
+        return positions_of(devices, self._lost(), self._gpu_list.listed)
 
     def holdings(
         self, now_ms: int, devices: Sequence[Device], processes: Mapping[int, tuple[GpuProcess, ...]]
     ) -> tuple[Holding, ...]:
         """Returns the holds that last, and those that ended (see collector.holdings.Attribution)."""
+        self._gpu_list.look(now_ms)
         marks, lasting = self._read(now_ms)
         begun = lasting.keys() - self._holds.keys()
         self._holds |= {run: self._begin(lasting[run]) for run in begun}
@@ -185,8 +196,11 @@ class HookAttribution:
         if hold.kept.uuids and places.keys() >= set(hold.kept.uuids):
             hold.devices = tuple(sorted(places[uuid] for uuid in hold.kept.uuids))
             return
+        if self._gpu_list.is_pending:
+            return
         try:
-            hold.devices = resolve(hold.file.positions, hold.file.visible, devices, self._lost())
+            file, listed = hold.file, self._gpu_list.listed
+            hold.devices = resolve(file.positions, file.visible, devices, self._lost(), listed)
             hold.kept.uuids = [devices[at].uuid for at in hold.devices]
         except UnknownDevice as error:
             if str(error) != hold.problem:

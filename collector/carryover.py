@@ -32,6 +32,22 @@ class OpenHold(msgspec.Struct):
     uuids: list[str] = []
 
 
+class ListedGpu(msgspec.Struct, frozen=True):
+    """A place in Slurm's list of this node's GPUs: the minor number of its device file, or a MIG instance's UUID."""
+
+    minor: int | None
+    uuid: str = ""
+
+
+class KeptList(msgspec.Struct, frozen=True):
+    """Slurm's list as it was when a slurmd began; ``slurmd`` names that process, ``doubt`` why it may be another."""
+
+    slurmd: str
+    source: str
+    gpus: tuple[ListedGpu, ...]
+    doubt: str = ""
+
+
 class Carryover(msgspec.Struct):
     """The file's content. ``floors_mib`` hold for one boot of the node: ``boot`` is the kernel's boot id."""
 
@@ -40,6 +56,7 @@ class Carryover(msgspec.Struct):
     sessions: list[OpenSession] = []
     holds: list[OpenHold] = []
     contained: bool = False  # whether Slurm keeps an external step in every job here (PrologFlags=Contain)
+    gpu_list: KeptList | None = None
 
 
 def kernel_boot_id(path: Path = Path("/proc/sys/kernel/random/boot_id")) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
+import msgspec
+
 from collector.readings import GpuProcess
 from store.segment import Device, Event, Holding
 
@@ -33,6 +35,20 @@ class TellingAttribution(Protocol):
 
     def take_events(self) -> tuple[Event, ...]:
         """Returns what happened since the last call."""
+
+
+@runtime_checkable
+class PlacingAttribution(Protocol):
+    """A way that knows Slurm's own order of the GPUs."""
+
+    def positions(self, devices: Sequence[Device]) -> dict[int, int]:
+        """Returns the place in Slurm's list of each device whose place is known."""
+
+
+def placed(attribution: Attribution, devices: Sequence[Device]) -> list[Device]:
+    """Returns the devices with their places in Slurm's list, as far as the attribution knows them."""
+    places = attribution.positions(devices) if isinstance(attribution, PlacingAttribution) else {}
+    return [msgspec.structs.replace(device, position=places.get(at)) for at, device in enumerate(devices)]
 
 
 def key_of(holding: Holding) -> Key:

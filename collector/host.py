@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Final
 
 # A configless slurmd keeps what it fetched in the second to last; the others are where packages put the file.
-_CONFIGURATIONS: Final = (
+SLURM_CONFS: Final = (
     "/etc/slurm/slurm.conf",
     "/etc/slurm-llnl/slurm.conf",
     "/run/slurm/conf/slurm.conf",
     "/usr/local/etc/slurm.conf",
 )
-_SBIN: Final = "/usr/sbin:/usr/local/sbin:/sbin:/opt/slurm/sbin"
+SBIN: Final = "/usr/sbin:/usr/local/sbin:/sbin:/opt/slurm/sbin"
 
 
 def node_name(configured: str) -> str:
@@ -29,9 +29,9 @@ def has_slurm(setting: str, environ: Mapping[str, str] = os.environ, root: Path 
         return setting == "yes"
     if (configured := environ.get("SLURM_CONF")) and Path(configured).is_file():
         return True
-    if any((root / path.lstrip("/")).is_file() for path in _CONFIGURATIONS):
+    if any((root / path.lstrip("/")).is_file() for path in SLURM_CONFS):
         return True
-    folders = [str(root / folder.lstrip("/")) for folder in _SBIN.split(":")]
+    folders = [str(root / folder.lstrip("/")) for folder in SBIN.split(":")]
     return shutil.which("slurmd", path=os.pathsep.join(folders)) is not None
 
 

@@ -47,6 +47,8 @@ class Once(msgspec.Struct, frozen=True, kw_only=True):
     holdings: tuple[Holding, ...]
     probes: tuple[ProbeRun, ...]
     problems: tuple[str, ...]
+    gpu_list: str = ""  # what Slurm's own list of GPUs was read from; empty where it is not known
+    gpu_list_problem: str = ""
 
 
 def describe_device(device: Device, position: int, reports: Sequence[Report]) -> OnceDevice:

@@ -15,8 +15,9 @@ from collector.baseline import Baselines
 from collector.carryover import Carryover, kernel_boot_id
 from collector.deliver import BadAddress, Delivery
 from collector.dropfiles import DropFolder
+from collector.gpu_list import GpuList, Where
 from collector.grid import Grid
-from collector.holdings import Attribution
+from collector.holdings import Attribution, placed
 from collector.host import has_slurm, node_name
 from collector.inventory import Inventory
 from collector.liveness import ControlGroups
@@ -81,9 +82,12 @@ def run_once(settings: CollectorSettings, *, cluster: str) -> Once:
     read = [run_probe(probe, moment) for probe in probes]
     reports = [report for report, _ in read]
     processes = {position: listed for report in reports for position, listed in report.processes.items()}
-    attribution = _attribution(settings, node, cluster, inventory, Carryover(boot=kernel_boot_id()), removes=False)
+    kept = Carryover(boot=kernel_boot_id())
+    gpu_list = GpuList(Where(node, settings.slurmd, settings.slurm_conf), kept)
+    attribution = _attribution(settings, node, cluster, inventory, kept, gpu_list, removes=False)
     holdings = attribution.holdings(moment.wall_ms, inventory.devices, processes)
-    devices = tuple(describe_device(device, at, reports) for at, device in enumerate(inventory.devices))
+    found = placed(attribution, inventory.devices)
+    devices = tuple(describe_device(device, at, reports) for at, device in enumerate(found))
     problems = tuple(dict.fromkeys(report.error for report in reports if report.error))
     inventory.close()
     return Once(
@@ -94,6 +98,8 @@ def run_once(settings: CollectorSettings, *, cluster: str) -> Once:
         holdings=holdings,
         probes=tuple(probe_run for _, probe_run in read),
         problems=problems,
+        gpu_list="" if gpu_list.listed is None else gpu_list.listed.source,
+        gpu_list_problem=gpu_list.problem,
     )
 
 
@@ -112,6 +118,7 @@ def _assemble(settings: CollectorSettings, origin: Origin, outbox: Outbox) -> Ag
     inventory = Inventory()
     kept_file = Path(settings.spool_dir) / _CARRYOVER_FILE
     kept = carryover.load(kept_file, kernel_boot_id())
+    gpu_list = GpuList(Where(origin.node, settings.slurmd, settings.slurm_conf), kept)
 
     def ship(segment: Segment) -> tuple[Event, ...]:
         carryover.save(kept_file, kept)
@@ -122,19 +129,26 @@ def _assemble(settings: CollectorSettings, origin: Origin, outbox: Outbox) -> Ag
         origin,
         inventory,
         build_probes(Context(settings, inventory, origin.node, origin.cluster)),
-        _attribution(settings, origin.node, origin.cluster, inventory, kept, removes=True),
+        _attribution(settings, origin.node, origin.cluster, inventory, kept, gpu_list, removes=True),
         Baselines(kept.floors_mib),
         ship,
     )
 
 
 def _attribution(
-    settings: CollectorSettings, node: str, cluster: str, inventory: Inventory, kept: Carryover, *, removes: bool
+    settings: CollectorSettings,
+    node: str,
+    cluster: str,
+    inventory: Inventory,
+    kept: Carryover,
+    gpu_list: GpuList,
+    *,
+    removes: bool,
 ) -> Attribution:
     if not has_slurm(settings.slurm):
         return Sessions(node, cluster, round(settings.session_gap_s * 1000), kept.sessions)
     folder, groups = DropFolder(Path(settings.dropfile_dir)), ControlGroups(Path(settings.cgroup_root), node)
-    return HookAttribution(folder, groups, cluster, lambda: inventory.absent, kept, removes=removes)
+    return HookAttribution(folder, groups, cluster, lambda: inventory.absent, kept, gpu_list, removes=removes)
 
 
 def _loop(agent: Agent, grid: Grid, stop: threading.Event) -> None:

@@ -49,6 +49,10 @@ class CollectorSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     """Directory into which the Prolog and Epilog hooks write which job holds which GPU."""
     cgroup_root: str = "/sys/fs/cgroup"
     """Where the cgroup file system is mounted."""
+    slurmd: str = "slurmd"
+    """Program that prints Slurm's own list of this node's GPUs (`slurmd -G`), asked once for each start of slurmd."""
+    slurm_conf: str = ""
+    """Path of slurm.conf, beside which gres.conf lies; empty: as slurmd was started with, else where it mostly is."""
     sacct: str = "sacct"
     """Program that the probe `accounting` asks; a path where it is not on PATH."""
     sacct_every_s: Seconds = 300.0

@@ -1,14 +1,18 @@
 """Holds from drop-files: begins, ends, what a crash leaves behind, and what cannot be told."""
 
+import time
+
 import pytest
 
 from collector.attribution import CHECK_MS, HookAttribution
 from collector.carryover import Carryover, OpenHold
 from collector.dropfiles import DropFolder
-from collector.holdings import TellingAttribution
+from collector.gpu_list import GpuList
+from collector.holdings import PlacingAttribution, TellingAttribution
 from collector.liveness import ControlGroups
 from collector.readings import GpuProcess
 from store.segment import Device
+from tests.collector.slurmd_program import Slurmd
 
 T = 1_800_000_000
 MS = T * 1000
@@ -26,6 +30,7 @@ class Node:
         self.folder.mkdir()
         self.groups.mkdir()
         self.carried = Carryover(boot=BOOT)
+        self.slurmd = Slurmd(path / "slurmd")
         self.lost = ()
         self.devices = DEVICES
         self.start()
@@ -33,8 +38,9 @@ class Node:
     def start(self, removes=True):
         """Starts a daemon; one that is there already is forgotten, as by SIGKILL."""
         groups = ControlGroups(self.groups, "n1")
+        gpu_list = GpuList(self.slurmd.where, self.carried)
         self.daemon = HookAttribution(
-            DropFolder(self.folder), groups, "site", lambda: self.lost, self.carried, removes=removes
+            DropFolder(self.folder), groups, "site", lambda: self.lost, self.carried, gpu_list, removes=removes
         )
 
     def prolog(self, job, gpus, start_s=0, restart=0, boot=BOOT, **more):
@@ -91,6 +97,7 @@ def test_a_job_holds_its_gpus_from_prolog_to_epilog(node):
     assert not node.daemon.changed()
     assert node.told() == []
     assert isinstance(node.daemon, TellingAttribution)
+    assert isinstance(node.daemon, PlacingAttribution)
 
 
 def test_a_job_shorter_than_a_look_is_not_missed(node):
@@ -225,15 +232,40 @@ def test_a_job_of_another_boot_is_gone(node):
 
 
 def test_places_that_cannot_be_told_leave_the_job_known_and_say_why_once(node):
+    node.slurmd.program.unlink()
     node.lost = (1,)
     node.prolog(12, "0")
     assert node.ask(1) == ([("12", 0, ())], [])
     assert node.ask(2) == ([("12", 0, ())], [])
-    ((kind, detail),) = node.told()
-    assert kind == "gpu_unknown"
+    (unread, (kind, detail)) = node.told()
+    assert (unread[0], kind) == ("gpu_list_unknown", "gpu_unknown")
     assert "job 12" in detail
     node.lost = ()
     assert node.ask(3) == ([("12", 0, (0,))], [])
+
+
+def test_places_are_counted_in_slurm_s_own_list(node):
+    node.slurmd.says(("/dev/nvidia[3,1]", 2), ("/dev/nvidia2", 1))
+    node.prolog(12, "0,2")
+    node.prolog(13, "3")
+    assert sorted(node.ask(1)[0]) == [("12", 0, (2, 3)), ("13", 0, ())]
+    assert [kind for kind, _ in node.told()] == ["gpu_unknown"]
+    assert node.daemon.positions(DEVICES) == {3: 0, 1: 1, 2: 2}
+
+
+def test_what_a_job_holds_stays_though_slurm_s_list_is_another_later(node):
+    node.slurmd.begin(20, 1.0)
+    node.prolog(12, "0")
+    assert node.ask(1) == ([("12", 0, (0,))], [])
+    node.slurmd.end(20)
+    node.slurmd.begin(21, 2.0)
+    node.slurmd.says(("/dev/nvidia[1-3]", 3))
+    node.prolog(13, "0", 5)
+    deadline_s = time.monotonic() + 20
+    while (held := {job: devices for job, _, devices in node.ask(6)[0]})["13"] == ():
+        assert time.monotonic() < deadline_s
+    assert held == {"12": (0,), "13": (1,)}
+    assert [kind for kind, _ in node.told()] == ["gpu_list_changed"], "what is being read is nothing unknown"
 
 
 def test_two_jobs_on_one_gpu_share_it(node):

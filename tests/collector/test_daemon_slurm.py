@@ -12,6 +12,7 @@ from collector.settings import CollectorSettings
 from store.segment import decode
 from tests.collector.hub import Hub
 from tests.collector.sacct_program import SacctProgram
+from tests.collector.slurmd_program import Slurmd
 
 HOOKS = Path(__file__).parents[2] / "deploy" / "hooks"
 
@@ -25,12 +26,15 @@ def hub():
 
 @pytest.fixture
 def settings(tmp_path, hub):
+    slurmd = Slurmd(tmp_path / "slurmd")
     return {
         "node": "n1",
         "hub": hub.url,
         "spool_dir": str(tmp_path / "spool"),
         "dropfile_dir": str(tmp_path / "jobs"),
         "cgroup_root": str(tmp_path / "cgroup"),
+        "slurmd": str(slurmd.program),
+        "slurm_conf": str(slurmd.config),
         "slurm": "yes",
         "interval_s": 0.5,
         "segment_s": 3600,

@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from collector.gpu_order import UnknownDevice, resolve
+from collector.carryover import KeptList, ListedGpu
+from collector.gpu_order import UnknownDevice, positions_of, resolve
 from store.segment import Device
 
 
@@ -81,3 +82,69 @@ def test_a_mig_instance_is_found_by_its_uuid_and_no_place_is_taken_for_its_paren
     assert resolve(["0"], ["MIG-1"], devices, ()) == (4,)
     with pytest.raises(UnknownDevice):
         resolve(["0"], ["MIG-2"], devices, ())
+
+
+def listed(*minors, doubt=""):
+    return KeptList("", "slurmd -G", tuple(ListedGpu(minor) for minor in minors), doubt)
+
+
+def test_a_list_in_doubt_counts_where_it_says_what_every_order_says():
+    assert resolve(["2"], [], node(), (), listed(0, 1, 2, 3, doubt="it was changed")) == (2,)
+    for minors in ((1, 2, 3), (0, 1, 2, 3, 4), (0, 1, 3, 2)):
+        with pytest.raises(UnknownDevice, match="changed"):
+            resolve(["2"], [], node(), (), listed(*minors, doubt="it was changed"))
+
+
+@pytest.mark.parametrize(
+    ("gpus", "minors", "expected"),
+    [
+        ("0", (3, 1, 2, 0), (3,)),
+        ("2,0", (3, 1, 2, 0), (2, 3)),
+        ("1", (2, 3), (3,)),  # File=/dev/nvidia[2-3]
+        ("0,2", (0, 1, 3), (0, 3)),  # one was lost before slurmd began
+    ],
+)
+def test_a_place_is_counted_in_slurm_s_list(gpus, minors, expected):
+    assert resolve(gpus.split(","), [], node(), (), listed(*minors)) == expected
+
+
+def test_minor_numbers_unlike_the_order_on_the_bus():
+    devices = node((0, {"minor": 3}), (3, {"minor": 0}))
+    assert resolve(["0"], ["0"], devices, (), listed(0, 1, 2, 3)) == (3,)
+    assert positions_of(devices, (), listed(0, 1, 2, 3)) == {3: 0, 1: 1, 2: 2, 0: 3}
+    assert positions_of(devices, (), None) == {}
+
+
+def test_the_list_outranks_orders_that_agree():
+    assert resolve(["0"], [], node(), (), listed(2, 3)) == (2,)
+    assert positions_of(node(), (), listed(2, 3)) == {2: 0, 3: 1}
+
+
+def test_with_the_list_a_lost_gpu_leaves_the_others_known_and_is_known_itself():
+    assert resolve(["2"], [], node(), {2}, listed(0, 1, 2, 3)) == (2,)
+    assert resolve(["3"], [], node(), {2}, listed(0, 1, 2, 3)) == (3,)
+    after_reload = node((3, {"minor": 2}))
+    assert resolve(["2"], [], after_reload, {2}, listed(0, 1, 2)) == (3,), "the number is another's now"
+
+
+@pytest.mark.parametrize(
+    ("gpus", "minors", "devices"),
+    [
+        ("4", (0, 1, 2, 3), node()),
+        ("0", (), node()),
+        ("1", (0, 9), node()),
+        ("1", (0, None), node()),
+        ("0,1", (0, 9), node()),
+        ("0", (0,), node((0, {"in_mig_mode": True}))),
+    ],
+)
+def test_a_place_for_which_the_driver_shows_no_gpu_is_unknown(gpus, minors, devices):
+    with pytest.raises(UnknownDevice):
+        resolve(gpus.split(","), [], devices, (), listed(*minors))
+
+
+def test_a_mig_instance_is_in_the_list_by_its_uuid():
+    devices = [*node((0, {"in_mig_mode": True})), Device(uuid="MIG-1", minor=0, parent_uuid="GPU-a000")]
+    names = KeptList("", "slurmd -G", (ListedGpu(0, "MIG-1"), ListedGpu(1)))
+    assert resolve(["0"], [], devices, (), names) == (4,)
+    assert resolve(["1"], [], devices, (), names) == (1,)

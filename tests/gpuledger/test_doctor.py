@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.collector.slurmd_program import Slurmd
 from tests.e2e.ledger import write_config
 from tests.fakenvml import Fake
 from tests.gpuledger.said import said
@@ -41,6 +42,28 @@ def test_gpus_and_their_gaps_are_listed(fake_nvml: Fake, examined: Examined) -> 
     assert (good["state"], gap["state"]) == ("good", "note")
     assert "GPU 1 lacks Power (" in gap["found"]
     assert lines["slurm"][0]["found"] == "no Slurm here: programs are counted as sessions, not jobs"
+
+
+def test_on_a_slurm_node_the_places_in_slurm_s_list_are_shown(
+    fake_nvml: Fake, examined: Examined, tmp_path: Path
+) -> None:
+    slurmd = Slurmd(tmp_path / "slurmd")
+    slurmd.says(("/dev/nvidia[73,71]", 2))
+    fake_nvml.write("count = 3\ngpu.0.minor = 71\ngpu.1.minor = 72\ngpu.2.minor = 73")
+    node = {"slurm": "yes", "slurmd": str(slurmd.program), "slurm_conf": str(slurmd.config)}
+    _, lines = examined(**node)
+    order, unplaced = lines["slurm"][:2]
+    assert order["found"] == "places in Slurm's list, by slurmd -G: 0 is GPU 2, 1 is GPU 0"
+    assert (unplaced["state"], unplaced["found"]) == (
+        "bad",
+        "GPU 1 has no known place in Slurm's list: whose it is will be unknown",
+    )
+    slurmd.program.unlink()
+    _, lines = examined(**node)
+    assert (lines["slurm"][0]["state"], [line["state"] for line in lines["slurm"][1:4]]) == ("note", ["bad"] * 3)
+    fake_nvml.write("count = 2")
+    _, lines = examined(**node)
+    assert lines["slurm"][1]["found"].endswith("bus agree on: 0 is GPU 0, 1 is GPU 1")
 
 
 def test_a_hub_that_does_not_answer_is_bad_and_has_a_fix(fake_nvml: Fake, examined: Examined, tmp_path: Path) -> None:

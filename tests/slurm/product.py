@@ -107,3 +107,15 @@ class Daemon:
         """Ask it to end and return its exit status; what it gathered has been flushed then."""
         self._process.terminate()
         return self._process.wait(timeout=60)
+
+
+def once(cluster: SlurmCluster, node: str, folder: Path, env: Mapping[str, str], **keys: object) -> dict[str, Any]:
+    """Return what `gpuledger collect --once` finds inside a node."""
+    config, output = folder / "once.toml", folder / "once.json"
+    config.write_text(toml({"collector": {"slurm": "yes", **keys}}), encoding="utf-8")
+    output.unlink(missing_ok=True)
+    words = [*_PROGRAM, "collect", "--once", "--json", "--config", str(config)]
+    status = cluster.run_in_node(node, words, {"PYTHONPATH": str(REPOSITORY), **env}, output).wait(timeout=60)
+    assert status == 0, output.read_text()
+    found: dict[str, Any] = json.loads(output.read_text())
+    return found
