@@ -78,6 +78,7 @@ class RunEvidence(msgspec.Struct, frozen=True, kw_only=True):
     leading_idle_ms: int | None = None
     trailing_idle_ms: int | None = None
     recent_idle_ms: int | None = None
+    idle_together_ms: int | None = None  # all GPUs idle at once
     last_row_ms: int | None = None
     interval_ms: int = 0
     cpu_efficiency: float | None = None
@@ -145,6 +146,7 @@ class RunEvidence(msgspec.Struct, frozen=True, kw_only=True):
             end_ms=self.end_ms + idle_ms,
             last_row_ms=self.last_row_ms + idle_ms,
             recent_idle_ms=self.recent_idle_ms + idle_ms,
+            idle_together_ms=None if self.idle_together_ms is None else self.idle_together_ms + idle_ms,
             held_ms=self.held_ms + added,
             covered_ms=self.covered_ms + added,
             each=tuple(gpu.idle_on(idle_ms) for gpu in self.each),

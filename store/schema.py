@@ -155,6 +155,7 @@ VERSION_1: tuple[str, ...] = (
         unknown_ms BIGINT NOT NULL, util_mean_pct DOUBLE, util_p95_pct DOUBLE, sm_mean_pct DOUBLE,
         mem_max_ratio DOUBLE, mem_sum_max_mib DOUBLE, power_mean_ratio DOUBLE, energy_j DOUBLE,
         leading_idle_ms BIGINT, trailing_idle_ms BIGINT, recent_idle_ms BIGINT, -- all GPUs idle, up to the last row
+        idle_together_ms BIGINT, -- all GPUs idle at once, wherever in the run
         last_row_ms BIGINT, spatial_imbalance DOUBLE, temporal_imbalance DOUBLE, cpu_efficiency DOUBLE,
         cpu_source VARCHAR, family VARCHAR,
         judged BOOLEAN NOT NULL -- whether the rules have seen this footprint

@@ -11,6 +11,7 @@ from analytics.footprint.per_gpu import MAKE_FIGURES, WRITE_GPUS
 from analytics.footprint.per_run import WRITE_RUNS
 from analytics.footprint.pieces import make_pieces
 from analytics.footprint.stretches import MAKE_BLOCKS, MAKE_STRETCHES
+from analytics.footprint.together import MAKE_TOGETHER
 from analytics.model import MINUTE_MS
 from analytics.settings import FootprintSettings
 from store.database import Cursor, Database
@@ -118,6 +119,7 @@ def _renew(cur: Cursor, chunk: list[_Due], data_to_ms: int, settings: FootprintS
     cur.execute(MAKE_STRETCHES, {"gap_ms": gap_ms, "stretch_ms": round(settings.stretch_s * 1000)})
     cur.execute(MAKE_GAPS, {"gap_ms": gap_ms, "power_ratio": settings.gap_power_ratio})
     cur.execute(MAKE_FIGURES)
+    cur.execute(MAKE_TOGETHER)
     cur.execute(MAKE_PEAKS, {"peak_busy_ms": round(settings.peak_busy_s * 1000)})
     # Only the writing is inside the transaction: ingest waits for it, and the figures are already made.
     with cur.transaction():

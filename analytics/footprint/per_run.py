@@ -67,7 +67,9 @@ SELECT run.run_key, start_ms, ended_ms AS end_ms, finished, run.gpus, coalesce(g
            AS trailing_idle_ms,
        CASE WHEN all_seen AND NOT finished AND last_row_ms - known_to_ms <= 3 * interval_ms
             THEN greatest(0, coalesce(last_row_ms - trailing_from_ms, 0)) END AS recent_idle_ms,
+       -- with no idle moment nothing was laid down: none, where all was read
+       CASE WHEN all_seen THEN coalesce(together.ms, 0) END AS idle_together_ms,
        last_row_ms, spatial_imbalance, temporal_imbalance, {_CPU_EFFICIENCY} AS cpu_efficiency,
        CASE WHEN {_CPU_EFFICIENCY} IS NOT NULL THEN 'accounting' END AS cpu_source,
        {FAMILY_SQL} AS family, FALSE AS judged
-FROM run LEFT JOIN peak USING (run_key)"""  # noqa: S608 - fragments of our own
+FROM run LEFT JOIN peak USING (run_key) LEFT JOIN together USING (run_key)"""  # noqa: S608 - fragments of our own

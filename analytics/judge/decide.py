@@ -75,6 +75,7 @@ def decide(run: RunEvidence, settings: AnalyticsSettings, now_ms: int, was_open:
             now_ms=now_ms,
             explained_ms=ledger.explained_ms,
             found=frozenset(each.rule for each in found),
+            interactive=interactive,
             was_open=rule.id in was_open,
         )
         outcome = _with_gaps(rule.condition(run, params, context), run)

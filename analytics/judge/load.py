@@ -20,7 +20,7 @@ SELECT run_key, kind, cluster, job_id, job_id_raw, state, user_name AS user, acc
        interactive, shared, suspended_ms, nodes,
        f.start_ms, f.end_ms, finished, gpus, gpus_seen, gpus_active, gpus_requested,
        held_ms, covered_ms, coverage, watched_ratio, min_rows, util_mean_pct, leading_idle_ms, trailing_idle_ms,
-       recent_idle_ms, last_row_ms, cpu_efficiency, cpu_source,
+       recent_idle_ms, idle_together_ms, last_row_ms, cpu_efficiency, cpu_source,
        coalesce((SELECT max(interval_ms) FROM allocation JOIN node USING (node_key)
                  WHERE allocation.run_key = f.run_key), 0) AS interval_ms,
        NOT EXISTS (SELECT 1 FROM allocation JOIN null_reason USING (gpu_key)

@@ -100,6 +100,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     now_ms: int
     explained_ms: int = 0  # idle GPU time that earlier rules explained
     found: frozenset[str] = frozenset()  # rules found on this run before this one
+    interactive: bool = False  # somebody sits at the run
     was_open: bool = False  # this rule's finding is open: conditions to stay are easier than to begin
 
 

@@ -170,11 +170,11 @@ L40S_JOBS: Final = (
         )
         for user in ("bkowalski", "fschmid", "zyilmaz", "rnguyen", "tsantos")
     ),
-    # At the desk, one cell after the other.
+    # One cell after the other, and closed when the work is done, late in the evening too.
     Family(
         name="jupyter", user="mnakagawa", partition="interactive", limit_s=8 * HOUR_S, per_day=5.2, work_s=2.5 * HOUR_S,
         batch=False, cancelled=True, fails=0, cores_per_gpu=4,
-        does=Session(think_s=70, cell_s=260, busy=0.85, label=Label.SESSION_USED),
+        does=Session(think_s=70, cell_s=260, busy=0.85, goes_home=False, label=Label.SESSION_USED),
     ),
     Family(
         name="asr-serve", user="ohaddad", partition="l40s", gpus=2, per_day=0.53, work_s=3.5 * DAY_S, spread=0.1,

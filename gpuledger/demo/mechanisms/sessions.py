@@ -16,7 +16,10 @@ HOUR_S, DAY_S = 3600, 86_400
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
-    """Medians of thinking and of a cell's kernels; a kernel restart now and then frees the memory."""
+    """Medians of thinking and of a cell's kernels; a kernel restart now and then frees the memory.
+
+    ``goes_home``: the session stays open overnight. Who does not go home ends it when the work is done.
+    """
 
     think_s: float
     cell_s: float
@@ -24,6 +27,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     memory_ratio: float = 0.35
     restart: float = 0.04
     cpu_ratio: float = 0.04
+    goes_home: bool = True
     label: Label = Label.SESSION_OPEN
 
     def course(self, rng: np.random.Generator, work_s: float) -> Course:
@@ -44,7 +48,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         at = placement.start_s + course.setup_s
         end = placement.start_s + course.total_s
         while at < end:
-            think = self._away_s(at) or lognormal(rng, self.think_s, 0.8)
+            away_s = self._away_s(at) if self.goes_home else 0.0
+            think = away_s or lognormal(rng, self.think_s, 0.8)
             yield think, Level(mem_mib=held_mib, processes=int(held_mib > 0))
             cell = lognormal(rng, self.cell_s, 0.9)
             if rng.random() < self.restart:

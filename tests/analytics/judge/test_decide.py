@@ -174,6 +174,14 @@ def test_an_open_session_gets_only_what_is_meant_for_it(more: dict[str, Any]) ->
     assert rules(idle_run(**more)) == []
     assert rules(run(gpu(1), gpu(2, busy=0), **more)) == ["gpus_unused"]
     assert rules(running(gpu(length=120, busy=10), idle=100, **more)) == ["idle_now"]
+    left_open = gpu(length=120, busy=10)
+    assert rules(run(left_open, length=120, idle_together_ms=110 * MINUTE, **more)) == ["interactive_idle"]
+
+
+def test_a_session_that_waits_right_now_has_its_hours_explained_once() -> None:
+    waits = running(gpu(length=120, busy=10), idle=100, idle_together_ms=110 * MINUTE, interactive=True)
+    found = {each.rule: each.gpu_ms for each in decided(waits).found}
+    assert found == {"interactive_idle": 110 * MINUTE, "idle_now": 0}
 
 
 def test_while_a_run_lasts_only_two_rules_speak() -> None:

@@ -34,6 +34,7 @@ def test_idle_time_is_given_away_in_the_documented_order() -> None:
         "cpu_only",
         "gpu_never_used",
         "gpus_unused",
+        "interactive_idle",
         "idle_now",
         "memory_parked",
         "idle_head",
