@@ -10,8 +10,8 @@ from typing import Final
 
 from collector.probes import Context
 from collector.readings import Moment, Report
-from collector.squeue import Squeue, SqueueProblem
-from store.formats.squeue import Queue
+from collector.slurm_command import SlurmCommand, SlurmProblem
+from store.formats.squeue import NoQueue, Queue, parse
 from store.segment import Event, LiveRun, QueuePoll
 
 STANDS_FOR: Final = 2.5  # intervals that a poll stands for at most, as a row does (definitions, section 1)
@@ -19,6 +19,7 @@ _JITTER: Final = 0.1  # of the interval
 _MOST_DELAY_S: Final = 900.0
 _RUNS_AGAIN_S: Final = 600.0
 _MOST_REASONS: Final = 20  # told of one poll
+_ENVIRONMENT: Final = {"SLURM_BITSTR_LEN": "0"}  # else a long list of an array's tasks is broken off after 64 letters
 
 RunKey = tuple[str, str, int]
 
@@ -29,7 +30,7 @@ class QueueProbe:
     name = "queue"
     needs_driver = False
 
-    def __init__(self, squeue: Squeue, every_s: float, cluster: str, node: str) -> None:
+    def __init__(self, squeue: SlurmCommand, every_s: float, cluster: str, node: str) -> None:
         self._squeue = squeue
         # The same for a host at each start, so that the clusters of a site do not all ask at the full minute.
         self._every_s = every_s * (1 + _JITTER * (zlib.crc32(node.encode()) % 1000) / 1000)
@@ -47,10 +48,12 @@ class QueueProbe:
     def read(self, moment: Moment) -> Report:
         """Returns the queue as it is now."""
         try:
-            found = self._squeue.queue(self._cluster)
-        except SqueueProblem as error:
-            self._failures += 1
-            return Report(error=str(error))
+            found = parse(self._squeue.ask("--json"), self._cluster)
+        except SlurmProblem as error:
+            return self._failed(str(error))
+        except NoQueue as error:
+            step = "it needs Slurm 21.08 or later, built with JSON"
+            return self._failed(f"squeue --json gives no queue: {error}; {step}")
         self._failures = 0
         poll = QueuePoll(
             at_ms=moment.wall_ms,
@@ -60,6 +63,10 @@ class QueueProbe:
             held_gpus=sum(run.alloc_gpus or 0 for run in found.runs),
         )
         return Report(queue=(poll,), count=found.jobs, events=tuple(self._refusals(found, moment)))
+
+    def _failed(self, sentence: str) -> Report:
+        self._failures += 1
+        return Report(error=sentence)
 
     def _fresh(self, found: Queue, moment: Moment) -> tuple[LiveRun, ...]:
         """Returns the runs of which something is new."""
@@ -78,7 +85,14 @@ class QueueProbe:
 def build(context: Context) -> QueueProbe:
     """Returns the probe for this host."""
     settings = context.settings
-    squeue = Squeue(settings.squeue, settings.queue_timeout_s)
+    squeue = SlurmCommand(
+        settings.squeue,
+        settings.queue_timeout_s,
+        setting="collector.squeue",
+        probe="queue",
+        look="see whether slurmctld answers (scontrol ping)",
+        environment=_ENVIRONMENT,
+    )
     return QueueProbe(squeue, settings.queue_every_s, context.cluster, context.node)
 
 

@@ -10,7 +10,7 @@ from collector.inventory import Inventory
 from collector.probes import Context, build_probes, run_probe
 from collector.readings import Moment
 from collector.settings import CollectorSettings
-from collector.squeue import Squeue, SqueueProblem
+from collector.slurm_command import SlurmCommand, SlurmProblem
 from store.segment import LiveRun, PendingGpus, QueuePoll
 from tests.collector.squeue_program import SqueueProgram
 from tests.store.formats.squeue_answers import PENDING, RUNNING, answer_2205, answer_2411
@@ -146,8 +146,9 @@ def test_a_squeue_that_hangs_is_given_up_with_what_it_started(tmp_path: Path) ->
 def test_an_answer_without_end_is_refused(tmp_path: Path) -> None:
     program = SqueueProgram(tmp_path)
     program.trouble("while True: sys.stdout.write('x' * 65536)")
-    with pytest.raises(SqueueProblem, match=r"answered more than 1 MiB: take queue out of collector\.probes"):
-        Squeue(str(program.path), 30.0, most_bytes=1 << 20).queue("alpha")
+    said = {"setting": "collector.squeue", "probe": "queue", "look": "look"}
+    with pytest.raises(SlurmProblem, match=r"answered more than 1 MiB: take queue out of collector\.probes"):
+        SlurmCommand(str(program.path), 30.0, most_bytes=1 << 20, **said).ask("--json")
 
 
 def test_no_squeue_is_one_sentence_with_the_next_step(tmp_path: Path) -> None:

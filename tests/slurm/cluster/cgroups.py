@@ -41,7 +41,7 @@ def of_nodes(nodes: Sequence[str]) -> list[Path]:
 def thaw(nodes: Sequence[str]) -> None:
     """Let the processes of suspended jobs run again."""
     for top in (_TREE / "freezer" / f"slurm_{node}" for node in nodes):
-        for state in top.rglob("freezer.state"):
+        for state in _files(top, "freezer.state"):
             _write_if_there(state, "THAWED")
 
 
@@ -64,11 +64,18 @@ def remove(nodes: Sequence[str]) -> None:
 
 def _members(nodes: Sequence[str]) -> Iterator[int]:
     for top in of_nodes(nodes):
-        for listing in top.rglob("cgroup.procs"):
+        for listing in _files(top, "cgroup.procs"):
             try:
                 yield from filter(None, map(int, listing.read_text().split()))
             except OSError:
-                continue  # Slurm's release agent removes groups meanwhile
+                continue  # it went meanwhile
+
+
+def _files(top: Path, name: str) -> Iterator[Path]:
+    """Yields the file of each group; Slurm and its release agent remove groups meanwhile, which os.walk passes over."""
+    for folder, _, files in os.walk(top):
+        if name in files:
+            yield Path(folder, name)
 
 
 def _remove_empty(top: Path) -> None:
