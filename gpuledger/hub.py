@@ -10,6 +10,8 @@ import signal
 from pathlib import Path
 from typing import Final
 
+import gpuledger
+from analytics.in_force import in_force as thresholds
 from analytics.queries.health import RECEIVE
 from analytics.reports.archive import weekly_job
 from analytics.schedule import Job, Schedule
@@ -19,6 +21,7 @@ from gpuledger.ingester import Ingester
 from gpuledger.server import Callback, compose, listen_tcp, listen_unix, serve
 from gpuledger.settings import Settings, linked
 from gpuledger.wiring import clock_ms, services
+from store import in_force
 from store.database import Database
 from store.errors import DeliveriesRefused, StoreError
 from store.inbox import Inbox
@@ -78,6 +81,8 @@ class Hub:
                 Job(name=RECEIVE, every_s=RECEIVE_S, work=self._tell_refused),
             ],
         )
+        with self.database.cursor() as cursor:
+            in_force.keep(cursor, thresholds(settings.analytics, store.states, gpuledger.__version__), clock_ms())
         self._ingester = Ingester(self.database, self.inbox, store.states, self._schedule.runner, self.give_up)
 
     @property

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
-from store import attendants, columns, demand, dirty, processes, quarantine, runtables
+from store import attendants, columns, demand, dirty, drivers, processes, quarantine, runtables
 from store.database import Cursor, Database
 from store.errors import StoreError, Unstorable
 from store.parsed import Parsed, parse
@@ -111,6 +111,7 @@ def _store(cursor: Cursor, items: Sequence[Parsed], received_ms: int) -> None:
     reached = dict(cursor.tuples("SELECT name, last_ms FROM node"))
     seen = [(item.segment, item.last_ms) for item in items]
     nodes, gpus = keep_nodes(cursor, seen, received_ms), keep_gpus(cursor, seen)
+    drivers.keep(cursor, [item.segment for item in items], nodes)
     places = [(nodes[item.segment.node], [gpus[device.uuid] for device in item.segment.devices]) for item in items]
     attendants.keep(cursor, [(item.segment, *place) for item, place in zip(items, places, strict=True)])
     demand.keep(cursor, [(item.segment, node_key) for item, (node_key, _) in zip(items, places, strict=True)])

@@ -67,6 +67,9 @@ VERSION_1: tuple[str, ...] = (
         node_key INTEGER PRIMARY KEY, name VARCHAR NOT NULL UNIQUE, cluster VARCHAR NOT NULL, slurm BOOLEAN NOT NULL,
         interval_ms INTEGER NOT NULL, agent_version VARCHAR, driver_version VARCHAR,
         first_ms BIGINT NOT NULL, last_ms BIGINT NOT NULL, received_ms BIGINT NOT NULL, skew_ms BIGINT)""",
+    # A row a change: what the newest segment says stands in ``node`` itself.
+    """CREATE TABLE node_driver (node_key INTEGER NOT NULL, driver_version VARCHAR NOT NULL, from_ms BIGINT NOT NULL,
+        PRIMARY KEY (node_key, from_ms))""",
     "CREATE SEQUENCE gpu_keys START 1",
     """CREATE TABLE gpu (
         gpu_key INTEGER PRIMARY KEY, uuid VARCHAR NOT NULL UNIQUE, node_key INTEGER NOT NULL, model VARCHAR,
@@ -194,6 +197,12 @@ VERSION_1: tuple[str, ...] = (
         made_ms BIGINT NOT NULL, data_to_ms BIGINT NOT NULL, html VARCHAR NOT NULL, text VARCHAR NOT NULL,
         figures VARCHAR NOT NULL,
         PRIMARY KEY (scope, week, revision))""",
+    # Thresholds and versions as they were when a hub started with other ones; value '': in force no more.
+    """CREATE TABLE in_force (name VARCHAR NOT NULL, value VARCHAR NOT NULL, from_ms BIGINT NOT NULL,
+        PRIMARY KEY (name, from_ms))""",
+    "CREATE SEQUENCE note_ids START 1",
+    """CREATE TABLE note (note_id INTEGER PRIMARY KEY, at_ms BIGINT NOT NULL, until_ms BIGINT, kind VARCHAR NOT NULL,
+        text VARCHAR NOT NULL, who VARCHAR NOT NULL, made_ms BIGINT NOT NULL)""",
     """CREATE TABLE token (name VARCHAR PRIMARY KEY, sha256 VARCHAR NOT NULL, made_ms BIGINT NOT NULL,
         revoked_ms BIGINT)""",
 )

@@ -1,11 +1,12 @@
 """When two windows may be compared, and the change between them (definitions, section 3)."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
 from analytics.queries.hours import Hours
-from analytics.wording import format_ratio, share_pct
+from analytics.wording import format_ratio, format_time, share_pct
 
 MIN_COVERAGE: Final = 0.8
 MAX_COVERAGE_STEP: Final = 0.05
@@ -30,8 +31,14 @@ class NotComparable(msgspec.Struct, frozen=True):
     sentence: str
 
 
-def comparison(now: Hours, before: Hours) -> Change | NotComparable:
-    """Returns the change, where both windows were measured well and alike."""
+def comparison(now: Hours, before: Hours, breaks: Sequence[int] = ()) -> Change | NotComparable:
+    """Returns the change, where both windows were measured well and alike.
+
+    ``breaks`` are the moments in them at which a threshold changed on which the hours in each state rest.
+    """
+    if breaks:
+        when = format_time(breaks[-1], now.provenance.window.zone)
+        return NotComparable(f"not comparable: the thresholds of the states changed on {when}")
     if before.coverage is None or now.coverage is None:
         when = "the period before" if before.coverage is None else "this period"
         return NotComparable(f"not comparable: nothing was measured in {when}")

@@ -9,6 +9,7 @@ from analytics.queries import findings
 from analytics.queries.comparison import Change, NotComparable, active_share_pct, comparison, idle_share_pct
 from analytics.queries.findings import RuleTotal
 from analytics.queries.hours import Hours, hours, hours_and_before
+from analytics.queries.notes import breaks
 from analytics.queries.site import Kind, site
 from analytics.wording import format_gpu_h, format_pct, number_gpu_h, plural, share_pct, words
 from store.database import Cursor
@@ -45,7 +46,7 @@ def summary(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> Summa
     # Hours that came in and are not summed yet would look like a change.
     if reaches_back and not cur.scalar(_UNSUMMED, [before.start_ms, before.end_ms]):
         now, earlier = hours_and_before(cur, viewer, window, where)
-        change = comparison(now, earlier)
+        change = comparison(now, earlier, breaks(cur, before.start_ms, window.end_ms))
     else:
         now, change = hours(cur, viewer, window, where), None
     return Summary(

@@ -35,15 +35,17 @@ def graph(
     table: Component | None = None,
     resolution: str | None = None,
     legend: Child = None,
+    notes: Child = None,
 ) -> Component:
     """Returns a chart of fixed height with its legend, its summary in words and, folded, its table.
 
-    ``resolution`` is named in the corner, such as ``per hour``.
+    ``resolution`` is named in the corner, such as ``per hour``; ``notes`` are the dated notes of its markers as text.
     """
     height = f"{figure['layout']['height']}px"
     head = [legend, html.Span(resolution, className="resolution") if resolution else None]
     words = [
         html.P(summary, id=f"{id}-summary", className="chart-summary"),
+        notes,
         folded_table(table) if table is not None else None,
     ]
     return html.Figure(

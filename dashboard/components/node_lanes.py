@@ -7,9 +7,12 @@ from dash.development.base_component import Component
 
 from analytics.model import State
 from analytics.queries.node_days import STATES, NodeDays, NodeLane, node_days
+from analytics.queries.notes import notes
 from analytics.wording import format_duration, format_pct, label
+from dashboard.chart_notes import with_notes
 from dashboard.components import cards, chart, tables
 from dashboard.components.marks import state_label
+from dashboard.components.notes import note_list
 from dashboard.node_lanes import node_lanes_figure
 from dashboard.request import Request
 
@@ -20,11 +23,13 @@ def lanes_card(request: Request, groups: Mapping[str, Sequence[str]], gpus: Mapp
     totals = {lane.name: [sum(column) for column in zip(*lane.parts, strict=True)] for lane in days.lanes}
     present = [state for place, state in enumerate(STATES) if any(total[place] for total in totals.values())]
     figure = node_lanes_figure(days, request.zone, request.scheme, request.address.href, coarse=request.coarse)
+    dated = notes(request.cur, request.window)
     return cards.card(
         "The period, lane by lane" if request.view.span != request.default_range else "The last 24 hours",
         chart.graph(
             "nodes-lanes",
-            figure,
+            with_notes(figure, dated, request.zone, request.scheme),
+            notes=note_list(dated, request.zone),
             summary=_summary(days, totals),
             table=_table(totals),
             legend=html.Ul([html.Li(state_label(state)) for state in present], className="legend"),

@@ -14,14 +14,12 @@ from analytics.queries import site as site_queries
 from analytics.queries.me import Me
 from analytics.queries.timeline import Timeline
 from analytics.wording import format_duration, format_gpu_h, format_pct, format_time, plural, share_pct
-from dashboard.components import cards, chart
+from dashboard.components import cards
 from dashboard.components.controls import select
 from dashboard.components.figures import Figure, figure_row
 from dashboard.components.findings import finding_group, recommendation
-from dashboard.components.legend import state_legend
 from dashboard.components.runs import run_table, running_card
-from dashboard.components.timetable import timeline_summary, timeline_table
-from dashboard.figures import state_bars
+from dashboard.components.timeline import timeline_chart
 from dashboard.live import slot
 from dashboard.page import Page
 from dashboard.request import Request
@@ -130,19 +128,18 @@ def _hours(request: Request, mine: Me) -> Component:
     ]  # fmt: skip
     began = request.store.data_from_ms or 0
     seen = Timeline(bucket_ms=mine.timeline.bucket_ms, rows=[row for row in mine.timeline.rows if row.end_ms > began])
-    figure = state_bars(
-        seen, request.zone, request.scheme, f"me-{mine.user}", coarse=request.coarse, height=220, neutral=True
-    )
     return cards.card(
         _period(request),
         [
             slot("mine-figures", figure_row(figures)),
-            chart.graph(
+            timeline_chart(
+                request,
+                seen,
                 "me-timeline",
-                figure,
-                summary=timeline_summary(seen),
-                table=timeline_table(seen, request.zone),
-                legend=state_legend(seen, neutral=True),
+                _window(request),
+                f"me-{mine.user}",
+                height=220,
+                neutral=True,
                 resolution=f"per {format_duration(seen.bucket_ms)}",
             )
             if now.held_gpu_h

@@ -22,16 +22,14 @@ from analytics.wording import (
     number_gpu_h,
     plural,
 )
-from dashboard.components import cards, chart, first_run, tables
+from dashboard.components import cards, first_run, tables
 from dashboard.components.attributes import attributes
 from dashboard.components.controls import links, time_range
 from dashboard.components.demand import demand_card
 from dashboard.components.figures import Figure, figure_row
-from dashboard.components.legend import state_legend
 from dashboard.components.links import filter_link, run_link
 from dashboard.components.marks import Child, icon, name
-from dashboard.components.timetable import timeline_summary, timeline_table
-from dashboard.figures import state_bars
+from dashboard.components.timeline import timeline_chart
 from dashboard.page import Page
 from dashboard.request import Request
 
@@ -147,7 +145,7 @@ def _change(change: Change | NotComparable | None, difference: float | None) -> 
 def _timeline(request: Request, found: Timeline) -> Component:
     return cards.card(
         "GPU-hours by state",
-        timeline_chart(request, found, "overview-timeline"),
+        timeline_chart(request, found, "overview-timeline", request.window, request.address.href),
         id="timeline",
         aside=html.Span(f"per {format_duration(found.bucket_ms)}", className="resolution"),
     )
@@ -158,18 +156,6 @@ def _demand(request: Request, over_time: Callable[[], Timeline]) -> Component | 
     if request.store.kind != "slurm":
         return None
     return demand_card(request, demand.demand(request.cur, request.viewer, request.window, request.filter, over_time()))
-
-
-def timeline_chart(request: Request, found: Timeline, id: str) -> Component:
-    """Returns the chart of GPU-hours by state with legend, words and table."""
-    figure = state_bars(found, request.zone, request.scheme, request.address.href, coarse=request.coarse)
-    return chart.graph(
-        id,
-        figure,
-        summary=timeline_summary(found),
-        table=timeline_table(found, request.zone),
-        legend=state_legend(found),
-    )
 
 
 def _breakdown(request: Request, said: Callable[[], Summary]) -> Component:
