@@ -233,6 +233,14 @@ def format_mib_per_s(value: float | None) -> str:
     return UNKNOWN if value is None else _scaled(value * 1.048576, 1000, ("MB/s", "GB/s", "TB/s"))
 
 
+def format_cores(value: float | None) -> str:
+    """Returns CPU cores: ``0.4 cores``, ``12 cores``."""
+    if value is None:
+        return UNKNOWN
+    said = f"{value:.0f}" if value >= 9.95 or value == round(value) else f"{value:.1f}"
+    return f"{said} core" if said == "1" else f"{said} cores"
+
+
 def format_power(value_w: float | None) -> str:
     """Returns watts as ``312 W`` or ``44 kW``."""
     return UNKNOWN if value_w is None else _scaled(value_w, 1000, ("W", "kW", "MW"))

@@ -9,7 +9,7 @@ from collector.background import Background
 from collector.baseline import Baselines
 from collector.holdings import Attribution, TellingAttribution, placed
 from collector.inventory import Inventory
-from collector.probes import GatheringProbe, Probe, run_probe
+from collector.probes import GatheringProbe, HearingProbe, Probe, run_probe
 from collector.readings import GpuProcess, Moment, Reason, Report, Row
 from collector.segmenter import Origin, Segmenter
 from collector.settings import CollectorSettings
@@ -40,7 +40,10 @@ class Agent:
         self._inventory = inventory
         self._driver_probes = [probe for probe in probes if probe.needs_driver]
         self._gathering = [probe for probe in self._driver_probes if isinstance(probe, GatheringProbe)]
-        self._background = [Background(probe) for probe in probes if not probe.needs_driver]
+        self._hearing = [probe for probe in probes if isinstance(probe, HearingProbe)]
+        beside = [probe for probe in probes if not probe.needs_driver]
+        self._beside = [probe for probe in beside if not probe.every_s]
+        self._background = [Background(probe) for probe in beside if probe.every_s]
         self._attribution = attribution
         self._baselines = baselines
         self._ship = ship
@@ -92,7 +95,7 @@ class Agent:
 
     def _read(self, moment: Moment) -> None:
         reports = self._driver_reports(moment)
-        self._absorb(reports, moment)
+        self._absorb([*reports, *(run_probe(probe, moment) for probe in self._beside)], moment)
         processes = _processes(reports)
         live, ended, asked = self._ask_holdings(moment, processes)
         self._absorb([asked], moment)
@@ -141,6 +144,8 @@ class Agent:
             return self._live, (), (report, run)
         self._live = tuple(holding for holding in asking.found if holding.end_ms is None)
         ended = tuple(holding for holding in asking.found if holding.end_ms is not None)
+        for probe in self._hearing:
+            probe.note_holds(self._live)
         return self._live, ended, (report, run)
 
     def _absorb(self, reports: Reports, moment: Moment) -> None:
@@ -151,6 +156,7 @@ class Agent:
             self._segmenter.note_accounting(report.accounting)
             self._segmenter.note_queue(report.queue)
             self._segmenter.note_inventory(report.inventory)
+            self._segmenter.note_hosts(report.hosts)
             self._tell(run.probe, report.error)
             for device in report.absent:
                 self._segmenter.note_null(

@@ -2,11 +2,14 @@
 
 import sys
 from array import array
+from collections.abc import Mapping
 from typing import Final
 
-from store.catalog import BY_NAME, STRUCTURE
+from store.catalog import METRICS, STRUCTURE, Dtype
 from store.segment import Column, Table
 
+ROW_DTYPES: Final[dict[str, Dtype]] = {**STRUCTURE, **{metric.name: metric.dtype for metric in METRICS}}
+"""Storage types of the columns of a GPU's rows."""
 _TYPECODES: Final = {"u1": "B", "u2": "H", "u4": "I", "i2": "h", "i4": "i", "i8": "q"}
 
 
@@ -40,18 +43,19 @@ class _Tape:
 class TableWriter:
     """Gathers rows. A column in which no row has a value does not exist."""
 
-    def __init__(self) -> None:
+    def __init__(self, dtypes: Mapping[str, Dtype]) -> None:
+        """``dtypes``: the columns that rows may have."""
         self.rows = 0
+        self._dtypes = dtypes
         self._tapes: dict[str, _Tape] = {}
 
     def add(self, values: dict[str, int]) -> None:
-        """Adds a row of stored values by name: metrics of the catalogue, or names of STRUCTURE."""
+        """Adds a row of stored values by name."""
         row = self.rows
         for name, value in values.items():
             tape = self._tapes.get(name)
             if tape is None:
-                dtype = BY_NAME[name].dtype if name in BY_NAME else STRUCTURE[name]
-                tape = self._tapes[name] = _Tape(dtype)
+                tape = self._tapes[name] = _Tape(self._dtypes[name])
             tape.put(row, value)
         self.rows = row + 1
 

@@ -47,6 +47,16 @@ class Row(NamedTuple):
     values: Values
 
 
+class HostRow(NamedTuple):
+    """What one job did on the cores of this node in the ``span_ms`` up to ``ts_ms``. ``mem_mib`` None: not counted."""
+
+    job_id: str
+    ts_ms: int
+    span_ms: int
+    cpu_ms: int
+    mem_mib: int | None
+
+
 class GpuProcess(NamedTuple):
     """A process with a compute context on a GPU. ``uid`` is None where the process has ended since or hides."""
 
@@ -65,6 +75,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     processes: dict[int, tuple[GpuProcess, ...]] = {}  # by device; a device that is not a key is not known now
     accounting: tuple[AccountingRun, ...] = ()
     queue: tuple[QueuePoll, ...] = ()
+    hosts: tuple[HostRow, ...] = ()
     events: tuple[Event, ...] = ()
     inventory: InventoryReading | None = None
     count: int = 0  # what the Health page shows as rows

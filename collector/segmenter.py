@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from collector.columns import TableWriter
+from collector.columns import ROW_DTYPES, TableWriter
 from collector.holdings import key_of
-from collector.readings import GpuProcess, Reason, Row
+from collector.readings import GpuProcess, HostRow, Reason, Row
 from collector.sightings import Sightings
+from store.catalog import HOST
 from store.segment import (
     AccountingRun,
     Device,
@@ -99,6 +100,17 @@ class Segmenter:
         if reading is not None:
             self._inventory.append(reading)
 
+    def note_hosts(self, rows: Iterable[HostRow]) -> None:
+        """Records what jobs did on the cores; of one that holds nothing in this segment there is nothing to say."""
+        for row in rows:
+            holding = self._holding_of_job.get(row.job_id)
+            if holding is None:
+                continue
+            values = {"ts_ms": row.ts_ms, "span_ms": row.span_ms, "holding": holding, "cpu_ms": row.cpu_ms}
+            if row.mem_mib is not None:
+                values["mem_mib"] = row.mem_mib
+            self._hosts.add(values)
+
     def note_probe(self, run: ProbeRun) -> None:
         """Adds a run of a probe to its record: the longest duration, all rows, the last error."""
         before = self._probes.get(run.probe)
@@ -160,6 +172,7 @@ class Segmenter:
             probes=tuple(self._probes.values()),
             queue=tuple(self._queue),
             inventory=tuple(self._inventory),
+            hosts=self._hosts.table(),
         )
         self._seq += 1
         self.live = {key_of(holding): holding for holding in live}
@@ -169,7 +182,11 @@ class Segmenter:
     def _begin(self, now_ms: int, baselines: dict[int, int]) -> None:
         self._first_ms = now_ms
         self._baselines = baselines
-        self._table = TableWriter()
+        self._table = TableWriter(ROW_DTYPES)
+        self._hosts = TableWriter(HOST)
+        self._holding_of_job = {
+            holding.job_id: position for position, holding in enumerate(self.live.values()) if holding.kind == "job"
+        }
         self._nulls: dict[tuple[int, str], list[NullReason]] = {}
         self._events: list[Event] = []
         self._ended: list[Holding] = []

@@ -4,10 +4,12 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 
+from analytics.queries.cores import NodeCores
 from analytics.queries.series import GpuSeries, Series
-from analytics.wording import UNKNOWN, format_mib, format_mib_per_s, format_pct, format_power
+from analytics.wording import UNKNOWN, format_cores, format_mib, format_mib_per_s, format_pct, format_power
 from dashboard import bands
 from dashboard.bands import Bands
 from dashboard.bucket_grid import Grid, Values, numbers
@@ -52,14 +54,25 @@ ROWS: Final = (
     Row("nvlink_rx_mib", "NVLink, received", format_mib_per_s),
     Row("nvlink_tx_mib", "NVLink, sent", format_mib_per_s),
 )
+CORES: Final = Row("busy_cores", "CPU, busy cores", format_cores)
+"""Of the run's nodes, not of its GPUs."""
 METRICS: Final = (*(row.metric for row in ROWS), bands.METRIC)
 BANDED: Final = "sm_clock_mhz"
 """The row above which the bands lie."""
 
 
+def with_cores(series: Series, nodes: Sequence[NodeCores]) -> Series:
+    """Returns the series with a line more for each node; their buckets must lie on the grid of the others."""
+    lines = [
+        GpuSeries(gpu_key=0, gpu=node.node, node=node.node, at_ms=node.at_ms, values={CORES.metric: node.busy_cores})
+        for node in nodes
+    ]
+    return msgspec.structs.replace(series, gpus=[*series.gpus, *lines])
+
+
 def shown_rows(series: Series) -> list[Row]:
-    """Returns the rows for which at least one GPU has a reading; the others are named in words beside the chart."""
-    return [row for row in ROWS if any(_has(gpu, row.metric) for gpu in series.gpus)]
+    """Returns the rows for which at least one line has a reading; the others are named in words beside the chart."""
+    return [row for row in (*ROWS, CORES) if any(_has(gpu, row.metric) for gpu in series.gpus)]
 
 
 def bands_of(series: Series, zone: str) -> Bands:

@@ -13,7 +13,7 @@ from typing import Final
 
 from store.metric import Dtype, Kind, Metric
 
-__all__ = ["BY_NAME", "METRICS", "NULL_REASONS", "STRUCTURE", "Dtype", "Kind", "Metric"]
+__all__ = ["BY_NAME", "HOST", "METRICS", "NULL_REASONS", "STRUCTURE", "Dtype", "Kind", "Metric"]
 
 # Shares of time by hardware counters, in tenths of a percent; amounts of data in whole MiB.
 _ACTIVITY: Final = partial(Metric, unit="%", dtype="u2", kind=Kind.GAUGE, low=0, high=100, per_unit=10)
@@ -263,6 +263,10 @@ BY_NAME: dict[str, Metric] = {metric.name: metric for metric in METRICS}
 # the row stands for (back to the row before it, at most 2.5 intervals); ``device`` and ``holding`` index the segment's
 # own lists, ``holding`` being NULL where no allocation is known to hold the device.
 STRUCTURE: dict[str, Dtype] = {"ts_ms": "i8", "span_ms": "u4", "device": "u2", "holding": "u2"}
+
+# Columns of what a job did on the cores of a node: ``cpu_ms`` of all cores together within ``span_ms``, ``mem_mib`` at
+# its end, NULL where memory is not counted. ``holding`` is a position in the segment's list.
+HOST: dict[str, Dtype] = {"ts_ms": "i8", "span_ms": "u4", "holding": "u2", "cpu_ms": "u4", "mem_mib": "u4"}
 
 # Reasons for a NULL, as they are stored and shown.
 NULL_REASONS: dict[str, str] = {

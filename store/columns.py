@@ -30,10 +30,10 @@ class Rows:
         table = segment.samples
         self.count = table.rows
         self.unknown = sorted(table.columns.keys() - STRUCTURE.keys() - BY_NAME.keys())
-        self.ts_ms = _required(table.columns, "ts_ms", table.rows)
-        self.span_ms = np.clip(_required(table.columns, "span_ms", table.rows), 0, MAX_SPAN_MS)
-        self.device = _required(table.columns, "device", table.rows)
-        self.holding = _optional(table.columns, "holding", table.rows)  # -1: none
+        self.ts_ms = required(table.columns, "ts_ms", table.rows)
+        self.span_ms = np.clip(required(table.columns, "span_ms", table.rows), 0, MAX_SPAN_MS)
+        self.device = required(table.columns, "device", table.rows)
+        self.holding = optional(table.columns, "holding", table.rows)  # -1: none
         last = len(segment.devices) - 1
         listed = all(0 <= device <= last for holding in segment.holdings for device in holding.devices)
         if self.count:
@@ -107,14 +107,15 @@ def _array(column: Column, rows: int) -> pa.Array:
     return pa.Array.from_buffers(kind, rows, [valid, pa.py_buffer(column.data)])
 
 
-def _required(columns: dict[str, Column], name: str, rows: int) -> _Ints:
-    found = _optional(columns, name, rows, missing=None)
+def required(columns: dict[str, Column], name: str, rows: int) -> _Ints:
+    """Returns a column as int64; raises SegmentError where it is not there or not complete."""
+    found = optional(columns, name, rows, missing=None)
     if rows and found.size != rows:
         raise SegmentError(f"segment refused: its rows have no complete column {name}")
     return found
 
 
-def _optional(columns: dict[str, Column], name: str, rows: int, missing: int | None = -1) -> _Ints:
+def optional(columns: dict[str, Column], name: str, rows: int, missing: int | None = -1) -> _Ints:
     """Returns a column as int64 with ``missing`` where it is NULL; an empty one where that is None and any is NULL."""
     column = columns.get(name)
     if column is None:

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
-from store import attendants, columns, demand, dirty, drivers, processes, quarantine, runtables
+from store import attendants, columns, demand, dirty, drivers, hosts, processes, quarantine, runtables
 from store.database import Cursor, Database
 from store.errors import StoreError, Unstorable
 from store.parsed import Parsed, parse
@@ -123,7 +123,7 @@ def _store(cursor: Cursor, items: Sequence[Parsed], received_ms: int) -> None:
     book.settle(dict(cursor.tuples("SELECT node_key, last_ms FROM node")))
     changed = runtables.write(cursor, book)
     _insert_rows(cursor, items, places, entries)
-    _keep_processes(cursor, items, places, entries)
+    _keep_of_runs(cursor, items, places, entries)
     _insert_names(cursor, items, nodes, received_ms)
     touched = [
         (nodes[item.segment.node], *_touched(stretch, reached.get(item.segment.node, 0)))
@@ -206,17 +206,17 @@ def _insert_rows(
         cursor.execute("INSERT INTO hot BY NAME SELECT * FROM batch_rows")
 
 
-def _keep_processes(
+def _keep_of_runs(
     cursor: Cursor,
     items: Sequence[Parsed],
     places: Sequence[tuple[int, list[int]]],
     entries: Sequence[Sequence[Entry]],
 ) -> None:
-    told = [
-        (item.segment, gpu_keys, [final(entry).run.run_key for entry in held])
-        for item, (_, gpu_keys), held in zip(items, places, entries, strict=True)
-    ]
-    processes.keep(cursor, told)
+    """Stores the processes of runs, and what they did on the cores."""
+    runs = [[final(entry).run.run_key for entry in held] for held in entries]
+    placed = list(zip(items, places, runs, strict=True))
+    processes.keep(cursor, [(item.segment, gpu_keys, run_keys) for item, (_, gpu_keys), run_keys in placed])
+    hosts.keep(cursor, [(item.hosts, node_key, run_keys) for item, (node_key, _), run_keys in placed])
 
 
 def _insert_names(cursor: Cursor, items: Sequence[Parsed], nodes: dict[str, int], received_ms: int) -> None:

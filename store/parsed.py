@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from store.columns import Rows
+from store.hosts import HostRows
 from store.possible import (
     CLOCK_UNSET_MS,
     MAX_AHEAD_MS,
@@ -20,9 +21,10 @@ from store.segment import AccountingRun, Segment, SegmentError, Table, decode
 class Parsed:
     """A segment that can be stored."""
 
-    def __init__(self, segment: Segment, rows: Rows) -> None:
+    def __init__(self, segment: Segment, rows: Rows, hosts: HostRows) -> None:
         self.segment = segment
         self.rows = rows
+        self.hosts = hosts
         self.held = rows.held_devices()
         self.last_ms = max(segment.last_ms, int(rows.ts_ms.max())) if rows.count else segment.last_ms
         self.first_ms = min(segment.first_ms, int(rows.ts_ms.min())) if rows.count else segment.first_ms
@@ -48,9 +50,10 @@ def _parsed(segment: Segment, received_ms: int, *, synthetic: bool) -> Parsed:
     latest_ms = received_ms + MAX_AHEAD_MS
     rows = Rows(segment)
     # The raw columns are not kept: of a column that nobody knows nothing is stored but its name.
-    bare = msgspec.structs.replace(without_impossible(segment, latest_ms), samples=Table())
-    possible, passed_over = _pass_over_holds(bare, rows, latest_ms)
-    item = Parsed(possible, rows)
+    hosts = HostRows(segment, CLOCK_UNSET_MS, latest_ms)
+    bare = msgspec.structs.replace(without_impossible(segment, latest_ms), samples=Table(), hosts=Table())
+    possible, passed_over = _pass_over_holds(bare, rows, hosts, latest_ms)
+    item = Parsed(possible, rows, hosts)
     _refuse_foreign(item, received_ms, synthetic=synthetic)
     refuse_impossible(segment, latest_ms)
     _take_accounting(item, latest_ms)
@@ -58,7 +61,7 @@ def _parsed(segment: Segment, received_ms: int, *, synthetic: bool) -> Parsed:
     return item
 
 
-def _pass_over_holds(segment: Segment, rows: Rows, latest_ms: int) -> tuple[Segment, list[str]]:
+def _pass_over_holds(segment: Segment, rows: Rows, hosts: HostRows, latest_ms: int) -> tuple[Segment, list[str]]:
     """Returns the segment without the holds that cannot be, their rows being nobody's, and a sentence for each."""
     reasons = [why_no_hold(holding, segment.last_ms, latest_ms) for holding in segment.holdings]
     if not any(reasons):
@@ -67,6 +70,7 @@ def _pass_over_holds(segment: Segment, rows: Rows, latest_ms: int) -> tuple[Segm
     place_of = {at: place for place, at in enumerate(kept)}
     places = [place_of.get(at, -1) for at in range(len(reasons))]
     rows.renumber(places)
+    hosts.renumber(places)
     left = msgspec.structs.replace(
         segment,
         holdings=tuple(segment.holdings[at] for at in kept),

@@ -109,5 +109,6 @@ def _rename(cursor: Cursor, gone: Sequence[tuple[int, int]]) -> None:
     for old, new in gone:
         cursor.execute("UPDATE hot SET run_key = $1 WHERE run_key = $2", [new, old])
         cursor.execute("UPDATE process SET run_key = $1 WHERE run_key = $2", [new, old])
+        cursor.execute("UPDATE host_minute SET run_key = $1 WHERE run_key = $2", [new, old])
         for table in _OF_ONE_RUN:
             cursor.execute(f"DELETE FROM {table} WHERE run_key = $1", [old])  # noqa: S608 - names from above

@@ -117,6 +117,10 @@ VERSION_1: tuple[str, ...] = (
     """CREATE TABLE probe_log (node_key INTEGER NOT NULL, probe VARCHAR NOT NULL, at_ms BIGINT NOT NULL,
         duration_ms DOUBLE NOT NULL, ok BOOLEAN NOT NULL, rows INTEGER NOT NULL, runs INTEGER NOT NULL,
         error VARCHAR NOT NULL, PRIMARY KEY (node_key, probe))""",
+    # What a run did on the cores of a node within a minute, several rows a minute: readers sum them. span_ms: how much
+    # of the minute was measured; cpu_ms: of all cores together; mem_max_mib NULL: memory is not counted there.
+    """CREATE TABLE host_minute (minute_ms BIGINT NOT NULL, node_key INTEGER NOT NULL, run_key INTEGER NOT NULL,
+        span_ms BIGINT NOT NULL, cpu_ms BIGINT NOT NULL, mem_max_mib BIGINT)""",
     # A poll of a cluster's queue stands from at_ms to the next poll, not beyond until_ms: between is a gap, no zero.
     # held_gpus: by all live runs that the poll may see (PrivateData hides others'), against what nodes say is in use.
     """CREATE TABLE queue_poll (node_key INTEGER NOT NULL, cluster VARCHAR NOT NULL, at_ms BIGINT NOT NULL,
@@ -159,8 +163,10 @@ VERSION_1: tuple[str, ...] = (
         mem_max_ratio DOUBLE, mem_sum_max_mib DOUBLE, power_mean_ratio DOUBLE, energy_j DOUBLE,
         leading_idle_ms BIGINT, trailing_idle_ms BIGINT, recent_idle_ms BIGINT, -- all GPUs idle, up to the last row
         idle_together_ms BIGINT, -- all GPUs idle at once, wherever in the run
-        last_row_ms BIGINT, spatial_imbalance DOUBLE, temporal_imbalance DOUBLE, cpu_efficiency DOUBLE,
-        cpu_source VARCHAR, family VARCHAR,
+        last_row_ms BIGINT, spatial_imbalance DOUBLE, temporal_imbalance DOUBLE, busy_cores DOUBLE,
+        cpu_efficiency DOUBLE, -- of the allocated cores; may reach the threads that a core has
+        cpu_source VARCHAR, -- cgroup | accounting
+        family VARCHAR,
         judged BOOLEAN NOT NULL -- whether the rules have seen this footprint
         )""",
     "CREATE SEQUENCE finding_ids START 1",

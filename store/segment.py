@@ -192,6 +192,7 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     probes: tuple[ProbeRun, ...] = ()
     queue: tuple[QueuePoll, ...] = ()
     inventory: tuple[InventoryReading, ...] = ()
+    hosts: Table = Table()  # what jobs did on the cores: catalog.HOST
 
     @property
     def name(self) -> str:
@@ -274,6 +275,7 @@ def decode(data: bytes) -> Segment:
     if segment.name != head.name or segment.synthetic != head.synthetic or segment.samples.rows != head.rows:
         raise SegmentError("segment refused: head and body disagree")
     _check_table(segment.samples)
+    _check_table(segment.hosts)
     return segment
 
 

@@ -12,6 +12,12 @@ _CPU_EFFICIENCY: Final = """CASE WHEN run.state = 'COMPLETED' AND run.cpu_ms > 0
     AND run.cpu_ms <= 2.1 * run.alloc_cpus * coalesce(run.elapsed_ms, run.end_ms - run.start_ms)
     THEN run.cpu_ms::DOUBLE / run.alloc_cpus / coalesce(run.elapsed_ms, run.end_ms - run.start_ms) END"""
 
+# The control group of a job counts all that ran in it, while it runs too. It speaks for the run where every node of it
+# was read for most of the time.
+_BUSY_CORES: Final = """CASE WHEN busy.nodes >= greatest(coalesce(run.nodes, 0), run.nodes_seen)
+    AND busy.span_ms >= 0.7 * (run.ended_ms - run.start_ms - coalesce(run.suspended_ms, 0))
+    AND (run.alloc_cpus IS NULL OR busy.busy_cores <= 2.1 * run.alloc_cpus) THEN busy.busy_cores END"""
+
 # Idle of the run: every GPU idle at once. All leading stretches begin at the start, so the shortest is the run's; the
 # trailing ones end together. Where a GPU was not seen, or went silent while others report, none of it is known.
 WRITE_RUNS: Final = f"""
@@ -47,11 +53,21 @@ summed AS (
            1 - sum(util_mean_pct ORDER BY key) / nullif(sum(util_max_pct ORDER BY key), 0) AS temporal_imbalance,
            min(model) AS model
     FROM gpus GROUP BY run_key),
+used AS (
+    SELECT run_key, node_key, sum(cpu_ms)::BIGINT / sum(span_ms)::DOUBLE AS busy_cores, sum(span_ms)::BIGINT AS span_ms
+    FROM host_minute JOIN chunk USING (run_key) GROUP BY run_key, node_key),
+busy AS (
+    SELECT run_key, sum(busy_cores ORDER BY node_key) AS busy_cores, count(*) AS nodes, min(span_ms) AS span_ms
+    FROM used GROUP BY run_key),
+placed AS (SELECT run_key, count(DISTINCT node_key) AS nodes_seen FROM hold GROUP BY run_key),
 joined AS (
     SELECT chunk.finished, chunk.end_ms AS ended_ms, run.*, summed.* EXCLUDE (run_key), chunk.gpus,
-           chunk.gpus = coalesce(gpus_seen, 0) AND all_read AS all_seen
-    FROM chunk JOIN run USING (run_key) LEFT JOIN summed USING (run_key)),
-run AS (SELECT * FROM joined)
+           chunk.gpus = coalesce(gpus_seen, 0) AND all_read AS all_seen, coalesce(nodes_seen, 1) AS nodes_seen
+    FROM chunk JOIN run USING (run_key) LEFT JOIN summed USING (run_key) LEFT JOIN placed USING (run_key)),
+told AS (
+    SELECT run.*, {_BUSY_CORES} AS busy_cores, {_CPU_EFFICIENCY} AS accounted
+    FROM joined AS run LEFT JOIN busy USING (run_key)),
+run AS (SELECT *, busy_cores / nullif(alloc_cpus, 0) AS counted FROM told)
 SELECT run.run_key, start_ms, ended_ms AS end_ms, finished, run.gpus, coalesce(gpus_seen, 0) AS gpus_seen,
        coalesce(gpus_active, 0) AS gpus_active, req_gpus AS gpus_requested, peak.gpus AS gpus_peak,
        coalesce(held_ms, 0) + (run.gpus - coalesce(gpus_seen, 0)) * (ended_ms - start_ms) AS held_ms,
@@ -69,7 +85,7 @@ SELECT run.run_key, start_ms, ended_ms AS end_ms, finished, run.gpus, coalesce(g
             THEN greatest(0, coalesce(last_row_ms - trailing_from_ms, 0)) END AS recent_idle_ms,
        -- with no idle moment nothing was laid down: none, where all was read
        CASE WHEN all_seen THEN coalesce(together.ms, 0) END AS idle_together_ms,
-       last_row_ms, spatial_imbalance, temporal_imbalance, {_CPU_EFFICIENCY} AS cpu_efficiency,
-       CASE WHEN {_CPU_EFFICIENCY} IS NOT NULL THEN 'accounting' END AS cpu_source,
+       last_row_ms, spatial_imbalance, temporal_imbalance, busy_cores, coalesce(counted, accounted) AS cpu_efficiency,
+       CASE WHEN counted IS NOT NULL THEN 'cgroup' WHEN accounted IS NOT NULL THEN 'accounting' END AS cpu_source,
        {FAMILY_SQL} AS family, FALSE AS judged
 FROM run LEFT JOIN peak USING (run_key) LEFT JOIN together USING (run_key)"""  # noqa: S608 - fragments of our own

@@ -1,20 +1,21 @@
 """Probes: one file each, found by its name in the settings; no list of them is kept anywhere.
 
 A probe module defines ``build(context) -> Probe``. Probes that talk to the driver (``needs_driver``) are read
-together, in the order of the settings, at every row; the others have a rhythm and a thread of their own, since sacct
-may take minutes.
+together, in the order of the settings, at every row. Of the others those without a rhythm are read at every row too,
+whether or not the driver answers; those with one have a thread of their own, since sacct may take minutes.
 """
 
 import importlib
 import logging
 import pkgutil
 import time
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from collector.inventory import Inventory
 from collector.readings import Moment, Report
 from collector.settings import CollectorSettings
-from store.segment import ProbeRun
+from store.segment import Holding, ProbeRun
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +34,7 @@ class Probe(Protocol):
 
     name: str
     needs_driver: bool
-    every_s: float  # the rhythm of a probe that does not need the driver
+    every_s: float  # the rhythm of a probe that does not need the driver; 0: at every row
 
     def read(self, moment: Moment) -> Report:
         """Returns what there is to say now. An expected condition is the report's ``error``, never an exception."""
@@ -48,6 +49,14 @@ class GatheringProbe(Protocol):
 
     def gather(self, moment: Moment) -> None:
         """Looks, and keeps what it saw for the next row."""
+
+
+@runtime_checkable
+class HearingProbe(Protocol):
+    """A probe that reads what the holds of this node are about."""
+
+    def note_holds(self, live: Sequence[Holding]) -> None:
+        """Hears which holds last from now on."""
 
 
 class UnknownProbe(ValueError):

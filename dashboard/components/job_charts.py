@@ -10,18 +10,31 @@ from analytics.model import MINUTE_MS
 from analytics.queries import lanes as lane_queries
 from analytics.queries import series as series_queries
 from analytics.queries import unmeasured
+from analytics.queries.cores import NodeCores, cores
 from analytics.queries.job import JobDetail
-from analytics.wording import format_duration, plural
+from analytics.wording import format_cores, format_duration, plural
 from dashboard.bands import Bands
 from dashboard.components import cards, chart
 from dashboard.components.attributes import attributes
 from dashboard.components.marks import state_label
 from dashboard.figures import MAX_LANES, lanes_figure
-from dashboard.multiples import METRICS, ROWS, Row, bands_of, metrics_figure, shown_rows, what_is_drawn
+from dashboard.multiples import (
+    CORES,
+    METRICS,
+    ROWS,
+    Row,
+    bands_of,
+    metrics_figure,
+    shown_rows,
+    what_is_drawn,
+    with_cores,
+)
 from dashboard.request import Request
 
 MARGIN_MS: Final = 5 * MINUTE_MS
 MOST_POINTS: Final = 600
+NO_CORES: Final = "no control group that counts CPU time was read on its nodes"
+NO_CORES_OF_SESSIONS: Final = "on a host without Slurm nobody counts the CPU time of a session"
 STATES_SHOWN: Final = ("active", "low", "idle_held", "idle", "unknown")
 
 
@@ -78,6 +91,12 @@ def _slowed_words(slowed: Bands) -> str:
     return f" Bands above the SM clock: {', '.join(words)}."
 
 
+def _cores_words(allocated: float | None, nodes: Sequence[NodeCores]) -> str:
+    if allocated is None or not nodes:
+        return ""
+    return f" CPU: {format_cores(allocated)} allocated" + (" on each node." if len(nodes) > 1 else ".")
+
+
 def _bands_legend(slowed: Bands) -> Component | None:
     if not slowed.reasons:
         return None
@@ -95,25 +114,30 @@ def _bands_legend(slowed: Bands) -> Component | None:
 
 def metrics_card(request: Request, run: JobDetail) -> Component:
     """Returns every measured metric of the run on one time axis."""
-    found = series_queries.metrics(request.cur, request.viewer, run.run_key, METRICS, MOST_POINTS, rates=True)
+    measured = series_queries.metrics(request.cur, request.viewer, run.run_key, METRICS, MOST_POINTS, rates=True)
+    nodes = cores(request.cur, request.viewer, run.run_key, measured.resolution_ms)
+    found = with_cores(measured, nodes)
     rows = shown_rows(found)
     if not rows:
         return cards.card("Measurements", cards.empty("No measurement of this run has arrived yet."), id="metrics")
-    drawn = what_is_drawn(len(found.gpus))
+    drawn = what_is_drawn(len(measured.gpus))
+    allocated = run.alloc_cpus / len(run.nodes) if run.alloc_cpus and run.nodes else None
     tops = {
         "mem_used_mib": max((gpu.mem_total_mib for gpu in run.gpus if gpu.mem_total_mib), default=None),
         "power_w": max((gpu.power_limit_w for gpu in run.gpus if gpu.power_limit_w), default=None),
+        CORES.metric: max((allocated or 0.0, *(busy for node in nodes for busy in node.busy_cores if busy))),
     }
     figure = metrics_figure(
         found, span(run), tops, request.zone, request.scheme, f"run-{run.run_key}", coarse=request.coarse
     )
     slowed = bands_of(found, request.zone)
-    said = f"{drawn[0].upper()}{drawn[1:]}.{_slowed_words(slowed)} The table below has each GPU's means."
+    marked = _slowed_words(slowed) + _cores_words(allocated, nodes)
+    said = f"{drawn[0].upper()}{drawn[1:]}.{marked} The table below has each GPU's means."
     return cards.card(
         "Measurements",
         [
             chart.graph("job-metrics", figure, summary=said, legend=_bands_legend(slowed)),
-            _not_measured(request, run, [row for row in ROWS if row not in rows]),
+            _not_measured(request, run, [row for row in (*ROWS, CORES) if row not in rows]),
         ],
         id="metrics",
         aside=html.Span(f"per {format_duration(found.resolution_ms)}", className="resolution"),
@@ -125,6 +149,7 @@ def _not_measured(request: Request, run: JobDetail, missing: Sequence[Row]) -> C
     if not missing:
         return None
     why = unmeasured.reasons(request.cur, request.viewer, run.run_key)
+    why[CORES.metric] = NO_CORES_OF_SESSIONS if run.kind == "session" else NO_CORES
     names = [_name_with_reason(row.title, why.get(row.metric, "no reading of it has arrived")) for row in missing]
     between: list[Component | str] = [part for one in names for part in (", ", one)][1:]
     return html.P(["Not measured here: ", *between, "."], className="muted", id="not-measured")

@@ -1,12 +1,15 @@
 """The cluster as segments: the newest day first, then backwards; or any stretch of time as it passes."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from gpuledger.demo import cores
 from gpuledger.demo.accounting import holding, record
 from gpuledger.demo.cluster import HOUR_S, NAME
+from gpuledger.demo.cores import CoreRows
 from gpuledger.demo.incidents import Span
 from gpuledger.demo.programs import Programs
 from gpuledger.demo.queueing import EVERY_S
@@ -23,6 +26,13 @@ PROBE_MS = 11.4
 SACCT_MS = 180.0
 SQUEUE_MS = 95.0
 NOT_OF_ALL = ("sm_active_pct", "tensor_active_pct", "dram_active_pct", "nvlink_rx_mib", "nvlink_tx_mib")
+
+
+class _Read(NamedTuple):
+    """What was read on one node."""
+
+    rows: Rows
+    cores: CoreRows
 
 
 def newest_hours(from_s: int, to_s: int, hours: int) -> int:
@@ -45,7 +55,9 @@ def _node_segments(
     world: World, programs: Programs, node: int, from_s: int, to_s: int, started_since_s: int | None
 ) -> Iterator[Segment]:
     runs = [run for run in world.by_node[node] if run.start_s < to_s and run.end_s > from_s - HOUR_S]
-    rows = read(_watch(world, node, runs), from_s, to_s)
+    watch = _watch(world, node, runs)
+    rows = read(watch, from_s, to_s)
+    on_cores = cores.read(node, runs, watch.blind, from_s, to_s)
     hours = (rows.ends_s - 1) // HOUR_S
     order = np.argsort(hours, kind="stable")  # by hour, then GPU, then time
     hours = hours[order]
@@ -57,7 +69,7 @@ def _node_segments(
         start_s, end_s = max(from_s, hour * HOUR_S), min(to_s, (hour + 1) * HOUR_S)
         since_s = started_since_s if end_s == to_s else None
         accounting = _accounting(world, start_s, end_s, since_s) if node == ACCOUNTING_NODE else ()
-        yield _segment(world, programs, node, (start_s, end_s), runs, rows, picked, accounting)
+        yield _segment(world, programs, node, (start_s, end_s), runs, _Read(rows, on_cores), picked, accounting)
 
 
 def _watch(world: World, node: int, runs: list[Run]) -> Watch:
@@ -83,11 +95,12 @@ def _segment(
     node: int,
     span: tuple[int, int],
     runs: list[Run],
-    rows: Rows,
+    read_here: _Read,
     picked: npt.NDArray[np.intp],
     accounting: tuple[AccountingRun, ...],
 ) -> Segment:
     start_s, end_s = span
+    rows = read_here.rows
     here = world.cluster.nodes[node]
     held = [owner for owner, run in enumerate(runs) if run.start_s < end_s and run.end_s > start_s]
     holders = [runs[owner] for owner in held]
@@ -120,6 +133,7 @@ def _segment(
         processes=tuple(programs.seen(node, holders, start_s, last_s)),
         probes=tuple(probes),
         queue=tuple(world.backlog.polls(start_s, end_s)) if node == ACCOUNTING_NODE else (),
+        hosts=read_here.cores.table(start_s, end_s, held),
     )
 
 

@@ -2,8 +2,12 @@
 
 import pytest
 
+from collector.job_usage import JobUsage
+from collector.probes.host import HostProbe
 from collector.sessions import Sessions
+from store.catalog import HOST
 from tests.collector.driving import MS, Daemon, Dropfiles, holders, job, times
+from tests.collector.job_groups import write_v1
 from tests.collector.test_segmenter import column
 
 
@@ -43,6 +47,38 @@ def test_a_job_that_begins_closes_the_segment_within_a_second_so_each_row_has_on
     said = {(holding.job_id, holding.end_ms) for segment in daemon.shipped for holding in segment.holdings}
     assert said == {("7", MS + 34_000)}
     assert last.holdings == ()
+
+
+def test_what_a_job_does_on_the_cores_goes_with_its_hold(node, attribution, tmp_path):
+    daemon = Daemon(node, attribution, [HostProbe(JobUsage(tmp_path, "n1"), 10.0, 64)])
+    daemon.start()
+    daemon.to(range(1, 24))
+    write_v1(tmp_path, "7", 0)
+    attribution.write(job("6", 20), job("7", 23, 0))
+    daemon.to(range(24, 30))
+    write_v1(tmp_path, "7", 14_000_000_000, 300)
+    daemon.to(range(30, 40))
+    write_v1(tmp_path, "7", 20_000_000_000, 400)
+    daemon.finish(40)
+    told = [
+        [row, segment.holdings[row[2]].job_id]
+        for segment in daemon.shipped
+        for row in zip(*(column(segment.hosts, name) for name in HOST), strict=True)
+    ]
+    assert told == [[(MS + 30_000, 7000, 1, 14_000, 300), "7"], [(MS + 40_000, 10_000, 1, 6000, 400), "7"]]
+
+
+def test_the_cores_are_read_while_the_driver_hangs(node, attribution, tmp_path):
+    daemon = Daemon(node, attribution, [HostProbe(JobUsage(tmp_path, "n1"), 10.0, 64)], driver_timeout_s=0.5)
+    attribution.write(job("7", 0, 0))
+    daemon.start()
+    daemon.to(range(1, 11))
+    write_v1(tmp_path, "7", 20_000_000_000)
+    hang = "latency_us.nvmlDeviceGetMemoryInfo = 60000000\n"
+    daemon.to([20], hang)
+    daemon.to([21])
+    daemon.finish(30)
+    assert [cpu_ms for segment in daemon.shipped for cpu_ms in column(segment.hosts, "cpu_ms")][:1] == [20_000]
 
 
 def test_a_job_that_came_and_went_between_two_readings_is_told(daemon, attribution):

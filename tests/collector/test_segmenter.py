@@ -4,7 +4,7 @@ from array import array
 
 import pytest
 
-from collector.columns import TableWriter
+from collector.columns import ROW_DTYPES, TableWriter
 from collector.readings import Reason, Row
 from collector.segmenter import Origin, Segmenter
 from store.catalog import METRICS, STRUCTURE
@@ -38,7 +38,7 @@ def closed(made, now_ms=60_000, live=()):
 
 
 def test_every_column_of_the_catalogue_can_be_written():
-    writer = TableWriter()
+    writer = TableWriter(ROW_DTYPES)
     names = [*STRUCTURE, *(metric.name for metric in METRICS)]
     writer.add(dict.fromkeys(names, 1))
     table = writer.table()
@@ -47,7 +47,7 @@ def test_every_column_of_the_catalogue_can_be_written():
 
 @pytest.mark.parametrize("present", [{0}, {7, 8}, {1, 5, 16}, set(range(17))])
 def test_validity_is_a_bitmap_least_significant_bit_first(present):
-    writer = TableWriter()
+    writer = TableWriter(ROW_DTYPES)
     for row in range(17):
         writer.add({"ts_ms": row} | ({"power_w": row + 100} if row in present else {}))
     expected = [row + 100 if row in present else None for row in range(17)]

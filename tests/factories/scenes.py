@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from store.catalog import BY_NAME
+from store.catalog import BY_NAME, HOST, STRUCTURE
 from store.database import Database
 from store.ingest import ingest
 from store.rollup import roll_up
@@ -67,9 +67,14 @@ class Scene:
         events: Sequence[Event] = (),
         nulls: Sequence[NullReason] = (),
         device: dict[str, Any] | None = None,
+        cores: Sequence[float | None] = (),
+        cores_minutes: float | None = None,
         **described: Any,
     ) -> str:
-        """Adds a run of one phase list a GPU and returns its raw job id. ``described`` goes to accounting's row."""
+        """Adds a run of one phase list a GPU and returns its raw job id. ``described`` goes to accounting's row.
+
+        ``cores``: busy cores on each node, for the first ``cores_minutes`` where those are given.
+        """
         self.job += 1
         job_id = described.pop("job_id_raw", str(self.job))
         length = max(sum(phase.minutes for phase in phases) for phases in gpus) if gpus else length_min or 60
@@ -91,6 +96,9 @@ class Scene:
                 device=device or {},
                 described=described,
             )
+            if number < len(cores) and (busy_cores := cores[number]) is not None:
+                counted = _hosts(start_ms, round((cores_minutes or length) * MINUTE), busy_cores)
+                self.segments[-1] = msgspec.structs.replace(self.segments[-1], hosts=counted)
         if accounting and self.slurm:
             self._accounting(job_id, len(gpus), nodes, start_ms, end_ms, running=running, described=described)
         return job_id
@@ -249,6 +257,16 @@ class Scene:
             pass
 
 
+def _hosts(start_ms: int, length_ms: int, busy_cores: float) -> Table:
+    """Returns a row a minute of a job that keeps so many cores busy."""
+    rows = [
+        {"ts_ms": start_ms + end, "span_ms": MINUTE, "holding": 0, "cpu_ms": busy_cores * MINUTE, "mem_mib": 4096}
+        for end in range(MINUTE, length_ms + 1, MINUTE)
+    ]
+    columns = {name: [row[name] for row in rows] for name in HOST}
+    return Table(len(rows), {name: _column(name, values) for name, values in columns.items()})
+
+
 def table(rows: Sequence[dict[str, float | None]]) -> Table:
     """Returns rows as the columns of a segment: values scaled, NULLs in a bitmap, little-endian."""
     names = sorted({name for row in rows for name in row})
@@ -256,7 +274,7 @@ def table(rows: Sequence[dict[str, float | None]]) -> Table:
 
 
 def _column(name: str, values: Sequence[float | None]) -> Column:
-    dtypes = {"ts_ms": "i8", "span_ms": "u4", "device": "u2", "holding": "u2"}
+    dtypes = {**STRUCTURE, **HOST}
     dtype = dtypes.get(name) or BY_NAME[name].dtype
     scale = 1 if name in dtypes else BY_NAME[name].per_unit
     bits = bytearray((len(values) + 7) // 8)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from store.catalog import BY_NAME, STRUCTURE
+from store.catalog import BY_NAME, HOST, STRUCTURE
 from store.database import Database, database_file
 from store.ingest import IngestResult, ingest
 from store.rollup import roll_up
@@ -66,6 +66,16 @@ def table(rows: Sequence[Row]) -> Table:
     names = {name for each in rows for name in each}
     dtypes = {**STRUCTURE, **{name: metric.dtype for name, metric in BY_NAME.items()}}
     return Table(len(rows), {name: column([each.get(name) for each in rows], dtypes[name]) for name in sorted(names)})
+
+
+def host(ts_ms: int, cpu_ms: int, holding: int = 0, span_ms: int = 10 * SECOND, mem_mib: int | None = None) -> Row:
+    """A row of what a job did on the cores."""
+    return {"ts_ms": ts_ms, "span_ms": span_ms, "holding": holding, "cpu_ms": cpu_ms, "mem_mib": mem_mib}
+
+
+def hosts(*rows: Row) -> Table:
+    """The table of such rows in a segment."""
+    return Table(len(rows), {name: column([each[name] for each in rows], HOST[name]) for name in HOST})
 
 
 def gpu(uuid: str = "GPU-0", **more: Any) -> Device:

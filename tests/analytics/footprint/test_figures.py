@@ -120,6 +120,36 @@ def test_cpu_efficiency_only_from_what_can_be_trusted(
     assert found["cpu_source"] == ("accounting" if efficiency else None)
 
 
+@pytest.mark.parametrize(
+    ("told", "busy_cores", "efficiency", "source"),
+    [
+        ({"cores": [6.0]}, 6.0, 0.75, "cgroup"),
+        ({"cores": [6.0], "state": "TIMEOUT", "cpu_s": 1.0}, 6.0, 0.75, "cgroup"),
+        ({"cores": [6.0], "running": True}, 6.0, 0.75, "cgroup"),
+        ({"cores": [6.0], "accounting": False}, 6.0, None, None),  # how many were allocated is not known yet
+        ({"cores": [6.0], "cores_minutes": 20, "cpu_s": 2 * 3600.0}, None, 0.25, "accounting"),
+        ({"cores": [90.0], "cpu_s": 2 * 3600.0}, None, 0.25, "accounting"),  # more than the threads of 8 cores
+        ({"cores": [None], "cpu_s": 2 * 3600.0}, None, 0.25, "accounting"),
+    ],
+)
+def test_the_control_group_is_heard_before_accounting(
+    scene: Scene, prints: Any, told: dict[str, Any], busy_cores: float, efficiency: float, source: str
+) -> None:
+    job = scene.run([busy(60)], **told)
+    prints.make(scene)
+    found = prints.run(job)
+    assert [found[name] for name in ("busy_cores", "cpu_efficiency", "cpu_source")] == [busy_cores, efficiency, source]
+
+
+@pytest.mark.parametrize(("cores", "busy_cores"), [([3.0, 5.0], 8.0), ([3.0, None], None)])
+def test_a_node_that_was_not_read_keeps_the_busy_cores_of_all_unknown(
+    scene: Scene, prints: Any, cores: list[float | None], busy_cores: float | None
+) -> None:
+    job = scene.run([busy(60)], [busy(60)], nodes=2, cores=cores, running=True)
+    prints.make(scene)
+    assert prints.run(job)["busy_cores"] == busy_cores
+
+
 def test_a_gpu_that_was_not_seen_is_not_covered(scene: Scene, prints: Any) -> None:
     """Accounting counts four, the node showed one: one of four is no full evidence."""
     job = scene.run([busy(60)], req_gpus=4, alloc_gpus=4)

@@ -10,7 +10,7 @@ def built(*names):
 
 
 def test_the_default_probes_are_built_in_order():
-    assert [probe.name for probe in built(*CollectorSettings().probes)] == ["gpu", "processes"]
+    assert [probe.name for probe in built(*CollectorSettings().probes)] == ["gpu", "processes", "host"]
 
 
 def test_every_probe_has_the_name_of_its_file():
@@ -19,5 +19,5 @@ def test_every_probe_has_the_name_of_its_file():
 
 
 def test_a_probe_that_does_not_exist_is_one_sentence_that_lists_those_that_do():
-    with pytest.raises(UnknownProbe, match=r"names 'gpus', which is no probe; there are: .*gpu, processes"):
+    with pytest.raises(UnknownProbe, match=r"names 'gpus', which is no probe; there are: .*gpu, host, processes"):
         built("gpus")

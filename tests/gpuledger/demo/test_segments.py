@@ -110,6 +110,28 @@ def test_links_carry_what_programs_feed_and_tell_each_other():
     assert np.mean(np.concatenate(told) == 0) > 0.3  # programs on one GPU have nobody to talk to
 
 
+def test_cores_are_busy_as_the_program_of_the_run_keeps_them():
+    cpu_s: dict[str, float] = {}
+    for segment in all_segments():
+        table = segment.hosts.columns
+        ts, span, holding, cpu_ms = (
+            np.frombuffer(table[name].data, dtype=f"<{table[name].dtype}").astype(np.int64)
+            for name in ("ts_ms", "span_ms", "holding", "cpu_ms")
+        )
+        assert segment.hosts.rows == len(ts)
+        for index, run in enumerate(segment.holdings):
+            mine = holding == index
+            assert (ts[mine] - span[mine] >= max(run.start_ms, segment.first_ms)).all()
+            assert (ts[mine] <= (run.end_ms or END_S * 1000)).all()
+            cpu_s[run.job_id] = cpu_s.get(run.job_id, 0.0) + cpu_ms[mine].sum() / 1000
+    accounted = {row.job_id_raw: row for segment in all_segments() for row in segment.accounting if row.cpu_s}
+    silent = {world().cluster.nodes[span.node].name for span in world().incidents.silent}
+    whole = [row for row in accounted.values() if row.restart == 0 and not silent & set(row.nodes)]
+    whole = [row for row in whole if row.start_ms >= START_S * 1000 and row.elapsed_s > 3600]
+    assert len(whole) > 100
+    assert all(cpu_s[row.job_id_raw] == pytest.approx(row.cpu_s, rel=0.15) for row in whole if row.cpu_s > 600)
+
+
 def test_processes_lie_within_their_hold_and_where_the_rows_count_them():
     for segment in all_segments():
         ts, device, counted = (column(segment, name) for name in ("ts_ms", "device", "processes"))
