@@ -66,9 +66,9 @@ def parse_window(
     """
     if not start and not end:
         return _of_span(span or default, now_ms, zone)
-    end_ms = min(_hour_at_or_after(_moment("to", end, zone), zone), now_ms) if end else now_ms
+    end_ms = min(_hour_at_or_after(moment_ms("to", end, zone), zone), now_ms) if end else now_ms
     if start:
-        start_ms = _hour_at_or_before(_moment("from", start, zone), zone)
+        start_ms = _hour_at_or_before(moment_ms("from", start, zone), zone)
     else:
         length = _of_span(span or default, now_ms, zone)
         start_ms = _hour_at_or_before(end_ms - (length.end_ms - length.start_ms), zone)
@@ -126,7 +126,12 @@ def _of_week(label: str, now_ms: int, zone: str) -> Window:
     return msgspec.structs.replace(week, end_ms=min(week.end_ms, now_ms))
 
 
-def _moment(name: str, text: str, zone: str) -> int:
+def moment_ms(name: str, text: str, zone: str) -> int:
+    """Returns the moment of a date, a date and time (of ``zone`` unless it has an offset) or epoch seconds or ms.
+
+    Raises:
+        BadRequest: one sentence that names the parameter.
+    """
     if _EPOCH.fullmatch(text):
         return int(text) * (1000 if len(text) <= 10 else 1)
     try:

@@ -24,6 +24,7 @@ from analytics.queries import (
 from analytics.requests import BadRequest, Page, parse_filter, parse_window
 from dashboard.api_rows import plain
 from dashboard.api_rows import window as shown_window
+from store import notes as pinned
 from store.database import Cursor
 
 CSV_LIMIT: Final = 100_000
@@ -221,6 +222,12 @@ def reports_(asked: Asked) -> dict[str, Any]:
     return _listed(asked, found.items, found.next, count=found.count)
 
 
+def notes_(asked: Asked) -> dict[str, Any]:
+    """Notes that administrators pinned, the newest moment first."""
+    items, following = _cut(asked, pinned.listed(asked.cur))
+    return _listed(asked, items, following)
+
+
 def health_(asked: Asked) -> dict[str, Any]:
     """Whether the numbers can be trusted, and what to do where not."""
     answer: dict[str, Any] = plain(health.health(asked.cur, asked.viewer, asked.now_ms))
@@ -242,6 +249,7 @@ ANSWERS: Final[Mapping[str, Answer]] = {
     "/users": users_,
     "/accounts": accounts_,
     "/reports": reports_,
+    "/notes": notes_,
     "/health": health_,
 }
 """Below /api/v1."""

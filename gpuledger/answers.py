@@ -28,7 +28,7 @@ class Answers:
         given = {key: value for key, value in (parameters or {}).items() if value not in (None, "")}
         status, body = self._fetch(f"{path}?{urlencode(given)}" if given else path)
         if status != http.HTTPStatus.OK:
-            raise Refused(_sentence(status, body))
+            raise Refused(sentence(status, body))
         return body
 
     def json(self, path: str, parameters: Mapping[str, object] | None = None) -> Any:
@@ -39,7 +39,8 @@ class Answers:
             raise Refused(f"What answers {path} is no GPU Ledger hub; name another address with --hub URL.") from error
 
 
-def _sentence(status: int, body: bytes) -> str:
+def sentence(status: int, body: bytes) -> str:
+    """Returns what a hub says of a request that it refuses."""
     with contextlib.suppress(ValueError, TypeError, KeyError):
         return str(json.loads(body)["error"])
     return f"The hub answered {status}; see its log."
@@ -63,7 +64,7 @@ def _local(settings: Settings, source: Source, opened: contextlib.ExitStack) -> 
         fetch = from_socket(data / "hub.sock")
         if fetch is not None:
             return fetch
-        chosen = _store(data)
+        chosen = store_in(data)
     except PermissionError as error:
         if source.hub:
             return None
@@ -79,7 +80,7 @@ def _local(settings: Settings, source: Source, opened: contextlib.ExitStack) -> 
     )
 
 
-def _store(data: Path) -> Path | None:
+def store_in(data: Path) -> Path | None:
     """Returns the store that a data directory shows: the real one, or the synthetic one beside it."""
     files = [path for path in (data, data / "demo") if (path / "gpuledger.duckdb").exists()]
     if len(files) < 2:

@@ -15,6 +15,8 @@ from typing import Any, Final
 import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from dashboard.notes_door import OWNER
+
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
@@ -28,6 +30,15 @@ BODY_S: Final = 20.0
 """How long it may take to send a body to the pages; what they get is small."""
 MAX_HEAD_BYTES: Final = 64 << 10
 MAX_BODY_BYTES: Final = 4 << 20
+
+
+def by_owner(app: AsgiApp) -> AsgiApp:
+    """Returns the app for the door of the socket file: who may open that (mode 0600) administers this hub."""
+
+    async def owned(scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        await app({**scope, OWNER: True}, receive, send)
+
+    return owned
 
 
 def known_names(app: AsgiApp, names: Collection[str]) -> AsgiApp:

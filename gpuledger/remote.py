@@ -48,6 +48,13 @@ def from_socket(path: Path) -> Fetch | None:
     return _fetch(lambda: _UnixConnection(path), "", f"The hub at {path}") if answers_at(path) else None
 
 
+def tell(path: Path, method: str, target: str, body: bytes) -> tuple[int, bytes] | None:
+    """Sends a request with a body through a socket; None where nothing listens; raises PermissionError and Refused."""
+    if not answers_at(path):
+        return None
+    return _send(lambda: _UnixConnection(path), f"The hub at {path}", method, target, body)
+
+
 def from_address(url: str, ca_file: str = "") -> Fetch:
     """Returns the way to the hub at ``url``.
 
@@ -88,19 +95,22 @@ def address_parts(url: str) -> tuple[str, str, int | None, str]:
 
 
 def _fetch(connect: Callable[[], http.client.HTTPConnection], prefix: str, who: str) -> Fetch:
-    def fetch(target: str) -> tuple[int, bytes]:
-        connection = None
-        try:
-            connection = connect()
-            connection.request("GET", prefix + target)
-            answer = connection.getresponse()
-            return answer.status, answer.read()
-        except (OSError, http.client.HTTPException) as error:
-            raise Refused(
-                f"{who} does not answer ({str(error) or type(error).__name__}); see its log and try again."
-            ) from error
-        finally:
-            if connection is not None:
-                connection.close()
+    return lambda target: _send(connect, who, "GET", prefix + target, None)
 
-    return fetch
+
+def _send(
+    connect: Callable[[], http.client.HTTPConnection], who: str, method: str, target: str, body: bytes | None
+) -> tuple[int, bytes]:
+    connection = None
+    try:
+        connection = connect()
+        connection.request(method, target, body)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    except (OSError, http.client.HTTPException) as error:
+        raise Refused(
+            f"{who} does not answer ({str(error) or type(error).__name__}); see its log and try again."
+        ) from error
+    finally:
+        if connection is not None:
+            connection.close()

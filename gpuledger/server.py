@@ -17,7 +17,7 @@ import uvicorn
 import uvloop
 from a2wsgi import WSGIMiddleware
 
-from gpuledger.doors import AsgiApp, PatientProtocol, bounded, known_names
+from gpuledger.doors import AsgiApp, PatientProtocol, bounded, by_owner, known_names
 from gpuledger.errors import Refused
 from gpuledger.remote import answers_at
 from gpuledger.settings import HubSettings, why_not_to_listen
@@ -105,7 +105,7 @@ def serve(
     beside the hub can deliver what it has.
     """
     tls = {"ssl_certfile": hub.tls_cert, "ssl_keyfile": hub.tls_key} if hub.tls_cert else {}
-    servers = [(_Server(_config(app, **tls)), tcp), (_Server(_config(app)), unix)]
+    servers = [(_Server(_config(app, **tls)), tcp), (_Server(_config(by_owner(app))), unix)]
 
     async def main() -> None:
         loop = asyncio.get_running_loop()

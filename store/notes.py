@@ -5,10 +5,13 @@ from typing import Final
 import msgspec
 
 from store.database import Cursor
-from store.errors import StoreError
 
 KINDS: Final = ("maintenance", "policy", "deadline")
 MOST_CHARACTERS: Final = 200
+
+
+class BadNote(ValueError):
+    """What cannot be a note, or a number that none has; the message is one sentence with the next step."""
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,14 +27,14 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def add(cursor: Cursor, *, at_ms: int, until_ms: int | None, kind: str, text: str, who: str, now_ms: int) -> int:
-    """Pins a note and returns its number; raises StoreError where it says nothing or ends before it begins."""
+    """Pins a note and returns its number; raises BadNote where it says nothing or ends before it begins."""
     said = " ".join(text.split())
     if not said or len(said) > MOST_CHARACTERS:
-        raise StoreError(f"A note has 1 to {MOST_CHARACTERS} characters; this one has {len(said)}.")
+        raise BadNote(f"A note has 1 to {MOST_CHARACTERS} characters; this one has {len(said)}.")
     if kind not in KINDS:
-        raise StoreError(f"A note is of the kind {', '.join(KINDS)}, not {kind[:40]!r}.")
+        raise BadNote(f"A note is of the kind {', '.join(KINDS)}, not {kind[:40]!r}.")
     if until_ms is not None and until_ms <= at_ms:
-        raise StoreError("A note ends after it begins; look at --at and --until.")
+        raise BadNote("A note ends after it begins; look at --at and --until.")
     with cursor.transaction():
         number = int(cursor.scalar("SELECT nextval('note_ids')"))
         cursor.execute(
@@ -41,9 +44,9 @@ def add(cursor: Cursor, *, at_ms: int, until_ms: int | None, kind: str, text: st
 
 
 def remove(cursor: Cursor, number: int) -> None:
-    """Takes a note away; raises StoreError where there is none of that number."""
+    """Takes a note away; raises BadNote where there is none of that number."""
     if not cursor.execute("DELETE FROM note WHERE note_id = $1", [number]):
-        raise StoreError(f"There is no note {number}; `gpuledger note list` shows those there are.")
+        raise BadNote(f"There is no note {number}; `gpuledger note list` shows those there are.")
 
 
 def listed(cursor: Cursor) -> list[Note]:

@@ -6,7 +6,6 @@ import pytest
 
 from store import notes
 from store.database import Cursor
-from store.errors import StoreError
 from tests.factories.fixtures import cur, database
 
 __all__ = ["cur", "database"]
@@ -20,7 +19,7 @@ def test_notes_are_listed_newest_first_and_removed_by_number(cur: Cursor) -> Non
     assert [(one.note_id, one.text) for one in notes.listed(cur)] == [(second, "x"), (first, "two words")]
     notes.remove(cur, first)
     assert [one.note_id for one in notes.listed(cur)] == [second]
-    with pytest.raises(StoreError, match=f"There is no note {first}"):
+    with pytest.raises(notes.BadNote, match=f"There is no note {first}"):
         notes.remove(cur, first)
 
 
@@ -34,6 +33,6 @@ def test_notes_are_listed_newest_first_and_removed_by_number(cur: Cursor) -> Non
     ],
 )
 def test_what_is_no_note_is_refused(wrong: dict[str, Any], sentence: str, cur: Cursor) -> None:
-    with pytest.raises(StoreError, match=sentence):
+    with pytest.raises(notes.BadNote, match=sentence):
         notes.add(cur, **GIVEN | wrong)
     assert notes.listed(cur) == []
