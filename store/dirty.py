@@ -12,7 +12,7 @@ import pyarrow as pa
 from store.columns import HOUR_MS, from_tuples
 from store.database import Cursor
 from store.runbook import Change
-from store.schema import UNPLACED
+from store.schema import NODE_WORD_MS, RELEASING_MS, UNPLACED
 
 _STRETCHES: Final = pa.schema({"node_key": pa.int32(), "start_ms": pa.int64(), "end_ms": pa.int64()})
 _CHANGES: Final = pa.schema(
@@ -30,6 +30,24 @@ _MARK: Final = f"""
     GROUP BY hour, node_key
     ON CONFLICT DO UPDATE SET gen = excluded.gen, from_ms = least(from_ms, excluded.from_ms),
         to_ms = greatest(to_ms, excluded.to_ms)"""  # noqa: S608 - constants
+
+
+# Words about nodes (store/inventory.py) reach on with the data, and what Slurm says is in use is compared with what was
+# held at that moment (store/spare.py).
+_SPARE: Final = f"""
+    word AS (
+        SELECT n.node_key, s.at_ms, s.standing <> 'up' OR s.gpus_used > 0 OR s.cpus_used > 0 AS matters, least(
+            lead(s.at_ms) OVER (PARTITION BY s.cluster, s.name ORDER BY s.at_ms), s.at_ms + {NODE_WORD_MS}, $after)
+            AS to_ms
+        FROM node_state s JOIN node n ON n.name = s.name AND n.cluster = s.cluster
+        WHERE s.at_ms < $after
+            AND s.at_ms >= least($before - {NODE_WORD_MS}, (SELECT min(start_ms) FROM changed) - {NODE_WORD_MS})),
+    spare AS (
+        SELECT node_key, greatest(at_ms, $before), to_ms FROM word WHERE to_ms > $before AND matters
+        UNION ALL
+        SELECT node_key, at_ms, to_ms FROM word w SEMI JOIN changed c ON c.node_key = w.node_key
+            AND w.at_ms >= c.start_ms AND w.at_ms <= c.end_ms + {RELEASING_MS}
+        WHERE matters)"""  # noqa: S608 - constants
 
 
 def as_of_ms(cursor: Cursor) -> int:
@@ -89,8 +107,10 @@ def mark_changes(cursor: Cursor, changes: Iterable[Change], before_ms: int, afte
                 UNION ALL
                 SELECT {UNPLACED}, greatest(start_ms, $before), $after FROM run
                 WHERE end_ms IS NULL AND db_index IS NOT NULL AND alloc_gpus > 0),
+            {_SPARE},
             stretch(node_key, start_ms, end_ms) AS (
-                SELECT node_key, start_ms, end_ms FROM changed UNION ALL FROM cut UNION ALL FROM open)
+                SELECT node_key, start_ms, end_ms FROM changed
+                UNION ALL FROM cut UNION ALL FROM open UNION ALL FROM spare)
             {_MARK}""",  # noqa: S608 - constants
             {"before": before_ms, "after": after_ms},
         )

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
-from store import attendants, columns, demand, dirty, drivers, hosts, processes, quarantine, runtables
+from store import attendants, columns, demand, dirty, drivers, hosts, inventory, processes, quarantine, runtables
 from store.database import Cursor, Database
 from store.errors import StoreError, Unstorable
 from store.parsed import Parsed, parse
@@ -109,6 +109,7 @@ def _store(cursor: Cursor, items: Sequence[Parsed], received_ms: int) -> None:
     cursor.execute("SELECT nextval('generations')")
     before_ms = dirty.as_of_ms(cursor)
     reached = dict(cursor.tuples("SELECT name, last_ms FROM node"))
+    known_gpus = inventory.gpus_by_node(cursor)
     seen = [(item.segment, item.last_ms) for item in items]
     nodes, gpus = keep_nodes(cursor, seen, received_ms), keep_gpus(cursor, seen)
     drivers.keep(cursor, [item.segment for item in items], nodes)
@@ -130,7 +131,9 @@ def _store(cursor: Cursor, items: Sequence[Parsed], received_ms: int) -> None:
         for item in items
         for stretch in item.rows.stretches
     ]
-    dirty.mark_rows(cursor, touched)
+    as_of_ms = dirty.as_of_ms(cursor)
+    told = inventory.keep(cursor, [item.segment for item in items], as_of_ms)
+    dirty.mark_rows(cursor, [*touched, *told, *inventory.of_new_gpus(cursor, known_gpus, as_of_ms)])
     shown = {
         final(held[position]).run.run_key
         for item, held in zip(items, entries, strict=True)
@@ -138,7 +141,7 @@ def _store(cursor: Cursor, items: Sequence[Parsed], received_ms: int) -> None:
     }
     dirty.mark_runs(cursor, sorted(shown.union(changed)))
     changes = [change for entry in (*book.touched(), *book.merged()) for change in entry.changes()]
-    dirty.mark_changes(cursor, changes, before_ms, dirty.as_of_ms(cursor))
+    dirty.mark_changes(cursor, changes, before_ms, as_of_ms)
 
 
 def _touched(stretch: tuple[int, int], reached_ms: int) -> tuple[int, int]:

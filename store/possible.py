@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from store.possible_inventory import possible_readings
 from store.possible_queue import possible_polls
 from store.segment import (
     AccountingRun,
@@ -112,6 +113,7 @@ def without_impossible(segment: Segment, latest_ms: int) -> Segment:
         nulls=tuple(_cut(one) for one in segment.nulls if null(one)),
         processes=tuple(_cut(_fitting(one)) for one in segment.processes if process(one)),
         probes=tuple(_cut(one) for one in segment.probes if probe(one)),
+        inventory=possible_readings(segment.inventory, CLOCK_UNSET_MS, latest_ms),
         queue=possible_polls(segment.queue, CLOCK_UNSET_MS, latest_ms),
     )
 

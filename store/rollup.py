@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from store import spare
 from store.catalog import METRICS, Kind, Metric
 from store.columns import HOUR_MS, MAX_SPAN_MS
 from store.database import Cursor, Database
@@ -68,6 +69,7 @@ def _recompute(cursor: Cursor, settings: StateSettings) -> None:
     held = {**times, "as_of": as_of_ms(cursor)}
     with cursor.table("summed", by_minute(cursor.arrow(_parts_sql(settings), held))):
         cursor.execute(_minutes_sql(), held)
+    spare.recompute(cursor, low, high, held["as_of"])
     cursor.execute(_hours_sql(), {"low": low // HOUR_MS * HOUR_MS, "high": high})
 
 

@@ -11,6 +11,15 @@ SQL_TYPE = {
     "u1": "UTINYINT", "u2": "USMALLINT", "u4": "UINTEGER", "i2": "SMALLINT", "i4": "INTEGER", "i8": "BIGINT",
 }  # fmt: skip
 
+WHOLE = 840
+"""Weight of a whole GPU: divisible by 1 to 8, hence by the slices of every MIG-capable model (7, A30: 4)."""
+
+NODE_WORD_MS = 75 * 60_000
+"""How long a word about a node counts where no other follows: all nodes are told once an hour."""
+
+RELEASING_MS = 600_000
+"""How long after its end a job's GPUs may still be in use for Slurm: until the node has left COMPLETING."""
+
 UNPLACED = 0
 """gpu_key and node_key of allocated GPUs that accounting counts and no node has shown: held, and wholly unknown."""
 
@@ -128,6 +137,30 @@ VERSION_1: tuple[str, ...] = (
     # What pending jobs asked for at a poll; waits_for: hardware | limit | release | other (store/segment_slurm.py).
     """CREATE TABLE queue_pending (node_key INTEGER NOT NULL, at_ms BIGINT NOT NULL, "partition" VARCHAR,
         gpu_type VARCHAR, waits_for VARCHAR NOT NULL, jobs INTEGER NOT NULL, gpus INTEGER NOT NULL)""",
+    # ---- what Slurm has (store/inventory.py)
+    # A node as slurmctld had it from at_ms on: until the next word about it, and for NODE_WORD_MS at most.
+    # standing: up | offline | reserved. gpu_units: of all its GPUs, a whole one being WHOLE. gpu_type: the only one.
+    """CREATE TABLE node_state (
+        cluster VARCHAR NOT NULL, name VARCHAR NOT NULL, at_ms BIGINT NOT NULL, state VARCHAR NOT NULL,
+        flags VARCHAR NOT NULL, standing VARCHAR NOT NULL, gpus INTEGER NOT NULL, gpu_units BIGINT NOT NULL,
+        gpu_type VARCHAR, gpus_used INTEGER, cpus INTEGER, cpus_used INTEGER, mem_mib BIGINT, mem_used_mib BIGINT,
+        partitions VARCHAR NOT NULL, reason VARCHAR, reason_ms BIGINT, boot_ms BIGINT, version VARCHAR,
+        PRIMARY KEY (cluster, name, at_ms))""",
+    # The others from the first to the last reading that found them so; lists are written with commas.
+    """CREATE TABLE slurm_partition (
+        cluster VARCHAR NOT NULL, name VARCHAR NOT NULL, nodes VARCHAR NOT NULL, max_time_ms BIGINT NOT NULL,
+        is_default BOOLEAN NOT NULL, state VARCHAR NOT NULL, first_ms BIGINT NOT NULL, last_ms BIGINT NOT NULL,
+        PRIMARY KEY (cluster, name, nodes, max_time_ms, is_default, state))""",
+    """CREATE TABLE reservation (
+        cluster VARCHAR NOT NULL, name VARCHAR NOT NULL, start_ms BIGINT NOT NULL, end_ms BIGINT NOT NULL,
+        nodes VARCHAR NOT NULL, flags VARCHAR NOT NULL, first_ms BIGINT NOT NULL, last_ms BIGINT NOT NULL,
+        PRIMARY KEY (cluster, name, start_ms, end_ms, nodes, flags))""",
+    """CREATE TABLE account (
+        cluster VARCHAR NOT NULL, name VARCHAR NOT NULL, parent VARCHAR NOT NULL, first_ms BIGINT NOT NULL,
+        last_ms BIGINT NOT NULL, PRIMARY KEY (cluster, name, parent))""",
+    # Requests to slurmctld that readings cost.
+    """CREATE TABLE slurm_request (cluster VARCHAR NOT NULL, at_ms BIGINT NOT NULL, probe VARCHAR NOT NULL,
+        requests INTEGER NOT NULL, PRIMARY KEY (cluster, at_ms, probe))""",
     # ---- derived
     # [from_ms, to_ms) is the part of the hour that has to be computed anew.
     """CREATE TABLE dirty_hour (hour_ms BIGINT NOT NULL, node_key INTEGER NOT NULL, gen BIGINT NOT NULL,
@@ -136,6 +169,12 @@ VERSION_1: tuple[str, ...] = (
     "CREATE SEQUENCE generations START 1",
     _rollup_table("gpu_hour", "hour_ms"),
     _rollup_table("gpu_minute", "minute_ms"),
+    # Time in which nobody held a GPU, by why nobody could: offline | taken | reserved | stranded. units: WHOLE x ms.
+    *(
+        f"""CREATE TABLE spare_{bucket} ({bucket}_ms BIGINT NOT NULL, node_key INTEGER NOT NULL,
+        gpu_key INTEGER NOT NULL, kind VARCHAR NOT NULL, units BIGINT NOT NULL)"""
+        for bucket in ("hour", "minute")
+    ),
     """CREATE TABLE footprint_gpu (
         run_key INTEGER NOT NULL, gpu_key INTEGER NOT NULL, node_key INTEGER NOT NULL, start_ms BIGINT NOT NULL,
         end_ms BIGINT NOT NULL, held_ms BIGINT NOT NULL, rows INTEGER NOT NULL, readings BIGINT NOT NULL,

@@ -1,19 +1,24 @@
-"""What there was to hold: every known GPU from the moment it was first seen, and what of it nobody held.
+"""What there was to hold, and what became of it: held, stray, offline, reserved, taken, stranded or free.
 
-A MIG instance is a part of its parent, so capacity is counted by whole devices (roots) and what instances hold is taken
-from their parent. Where more was held in an hour than a device's capacity there, or on a device that no node has shown,
-the device existed nonetheless and its capacity is what was held: ``capacity = held + stray + unallocated``, exactly.
+From Slurm's inventory where there is one: a GPU counts whether or not a collector reports it. Where there is none,
+every known GPU counts from the moment it was first seen. A MIG instance is a part of its parent, so capacity is counted
+by whole devices (roots) and what instances hold is taken from their parent. Where more was held in an hour than a
+device's capacity there, or on a device that nobody counts, it existed nonetheless. The parts add up exactly.
 """
 
-from collections.abc import Sequence
-from typing import Final
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Final, TypedDict
 
 import msgspec
 
-from analytics.model import MINUTE_MS, Filter, Window
+from analytics.model import HOUR_MS, MINUTE_MS, Filter, Window
+from analytics.queries.figures import gpu_h
 from analytics.queries.pieces import WEIGHT, WHOLE
 from analytics.queries.rollup import floor, rollup
 from analytics.queries.scope import Condition, fill, of_places
+from analytics.queries.unreported import Unreported, is_told, unreported
 from store.database import Cursor
 
 _KNOWN: Final = """
@@ -25,21 +30,31 @@ _ROOTS: Final = """
     SELECT first_ms, CAST(sum(weight) AS BIGINT) AS weight FROM ({devices}) WHERE root_key = gpu_key
     GROUP BY first_ms ORDER BY first_ms"""
 
-# Per bucket: what was held and stray, and how much of it lies beyond the capacity known there.
+_KINDS: Final = ("offline", "taken", "reserved", "stranded")
+
+# Per bucket: what was held, stray or spare, and how much of it lies beyond the capacity known there.
 _USED: Final = """
     WITH device AS MATERIALIZED ({devices}),
-    used AS (
+    told AS (
         SELECT h.at_ms, h.bucket_ms, coalesce(d.root_key, 0) AS root_key,
-            CAST(sum(h.held_ms * coalesce(d.weight, $whole)) AS BIGINT) AS held,
-            CAST(sum(h.stray_ms * coalesce(d.weight, $whole)) AS BIGINT) AS stray
-        FROM ({rollup}) AS h LEFT JOIN device d ON d.gpu_key = h.gpu_key {places}
-        WHERE {used} GROUP BY ALL)
-    SELECT u.at_ms, CAST(sum(u.held) AS BIGINT) AS held, CAST(sum(u.stray) AS BIGINT) AS stray,
-        CAST(sum(greatest(0, u.held + u.stray - coalesce(d.weight
-            * greatest(0, least(u.at_ms + u.bucket_ms, $end) - greatest(u.at_ms, d.first_ms)), 0))) AS BIGINT) AS beyond
+            h.held_ms * coalesce(d.weight, $whole) AS held, h.stray_ms * coalesce(d.weight, $whole) AS stray,
+            NULL AS kind, 0 AS units
+        FROM ({rollup}) AS h LEFT JOIN device d ON d.gpu_key = h.gpu_key {places} WHERE {used}
+        UNION ALL
+        SELECT h.at_ms, h.bucket_ms, d.root_key, 0, 0, h.kind, h.units
+        FROM ({spare}) AS h JOIN device d ON d.gpu_key = h.gpu_key),
+    used AS (
+        SELECT at_ms, bucket_ms, root_key, CAST(sum(held) AS BIGINT) AS held, CAST(sum(stray) AS BIGINT) AS stray,
+            CAST(sum(units) AS BIGINT) AS spare, {kinds}
+        FROM told GROUP BY ALL)
+    SELECT u.at_ms, CAST(coalesce(sum(u.held) FILTER (u.root_key <> 0), 0) AS BIGINT) AS held,
+        CAST(coalesce(sum(u.held) FILTER (u.root_key = 0), 0) AS BIGINT) AS unplaced,
+        CAST(sum(u.stray) AS BIGINT) AS stray, {summed},
+        CAST(coalesce(sum(greatest(0, u.held + u.stray + u.spare - coalesce(d.weight
+            * greatest(0, least(u.at_ms + u.bucket_ms, $end) - greatest(u.at_ms, d.first_ms)), 0)))
+            FILTER (u.root_key <> 0), 0) AS BIGINT) AS beyond
     FROM used u LEFT JOIN device d ON d.gpu_key = u.root_key
     GROUP BY u.at_ms ORDER BY u.at_ms"""
-
 
 _PLACES: Final = """
             LEFT JOIN node n ON n.node_key = h.node_key LEFT JOIN run r ON r.run_key = h.run_key
@@ -54,27 +69,62 @@ class Root(msgspec.Struct, frozen=True):
 
 
 class Used(msgspec.Struct, frozen=True):
-    """What was held and stray from ``at_ms`` on for one bucket, and what of it lies beyond the known capacity."""
+    """What became of the devices from ``at_ms`` on for one bucket, and what of it lies beyond the known capacity.
+
+    ``unplaced`` is held on GPUs that only accounting counts.
+    """
 
     at_ms: int
     held: int
+    unplaced: int
     stray: int
+    offline: int
+    taken: int
+    reserved: int
+    stranded: int
     beyond: int
 
 
-class Whole(msgspec.Struct, frozen=True):
-    """What there was in a period, weight x ms: ``capacity = held + stray + unallocated``."""
+class Whole(msgspec.Struct, frozen=True, kw_only=True):
+    """What there was in a period, weight x ms: capacity = held + stray + offline + taken + reserved + unallocated.
 
+    ``unallocated`` = free + stranded. Without an inventory (``told`` false) nobody can say more than unallocated.
+    """
+
+    told: bool
     capacity: int
     stray: int
-    unallocated: int
+    offline: int
+    taken: int
+    reserved: int
+    stranded: int
+    free: int
+
+    @property
+    def unallocated(self) -> int:
+        return self.free + self.stranded
+
+
+class Split(TypedDict):
+    """The fields in which figures show the parts of capacity, in GPU-hours."""
+
+    capacity_gpu_h: float | None
+    unallocated_gpu_h: float | None
+    stray_gpu_h: float | None
+    offline_gpu_h: float | None
+    reserved_gpu_h: float | None
+    taken_gpu_h: float | None
+    stranded_gpu_h: float | None
+    free_gpu_h: float | None
 
 
 class Capacity(msgspec.Struct, frozen=True):
-    """Known devices and the buckets in which something was used; all amounts are weight x ms."""
+    """Known devices, those that only Slurm counts, and the buckets in which something was used; in weight x ms."""
 
     roots: list[Root]
     used: list[Used]
+    unreported: list[Unreported]
+    told: bool
     to_ms: int
 
     def known(self, start_ms: int, end_ms: int) -> int:
@@ -84,12 +134,78 @@ class Capacity(msgspec.Struct, frozen=True):
 
     def within(self, start_ms: int, end_ms: int) -> Whole:
         """Returns what there was in [start_ms, end_ms), from the buckets that begin there."""
-        held = stray = beyond = 0
+        return self.parts([start_ms], [end_ms])[0]
+
+    def parts(self, starts: Sequence[int], ends: Sequence[int]) -> list[Whole]:
+        """Returns what there was in each [start, end), which follow each other."""
+        used: dict[int, dict[int, list[Used]]] = defaultdict(lambda: defaultdict(list))
+        apart: dict[int, dict[int, list[Unreported]]] = defaultdict(lambda: defaultdict(list))
+        first_ms = floor(starts[0], MINUTE_MS)  # rows of the minute in which the first part begins
         for bucket in self.used:
-            if floor(start_ms, MINUTE_MS) <= bucket.at_ms < end_ms:
-                held, stray, beyond = held + bucket.held, stray + bucket.stray, beyond + bucket.beyond
-        total = self.known(start_ms, end_ms) + beyond
-        return Whole(total, stray, total - held - stray)
+            if first_ms <= bucket.at_ms < ends[-1]:
+                used[max(0, bisect_right(starts, bucket.at_ms) - 1)][bucket.at_ms // HOUR_MS].append(bucket)
+        for row in self.unreported:
+            if first_ms <= row.at_ms < ends[-1]:
+                apart[max(0, bisect_right(starts, row.at_ms) - 1)][row.at_ms // HOUR_MS].append(row)
+        return [
+            self._whole(start, end, used[number], apart[number])
+            for number, (start, end) in enumerate(zip(starts, ends, strict=True))
+        ]
+
+    def _whole(
+        self, start_ms: int, end_ms: int, used: dict[int, list[Used]], apart: dict[int, list[Unreported]]
+    ) -> Whole:
+        capacity = self.known(start_ms, end_ms)
+        held = stray = 0
+        sums = dict.fromkeys(_KINDS, 0)
+        for hour in used.keys() | apart.keys():
+            rows, others = used.get(hour, []), apart.get(hour, [])
+            spare: list[Used | Unreported] = [*rows, *others]
+            for name in _KINDS:
+                sums[name] += sum(getattr(row, name) for row in spare)
+            held += sum(row.held + row.unplaced for row in rows)
+            stray += sum(row.stray for row in rows)
+            capacity += sum(row.beyond for row in rows) + sum(row.total for row in others)
+            unplaced = sum(row.unplaced for row in rows)
+            if unplaced:
+                placed = self._placed(unplaced, (max(start_ms, hour * HOUR_MS), end_ms), rows, others)
+                sums["taken"] -= min(placed, sum(row.taken for row in spare))
+                capacity += unplaced - placed
+        free = capacity - held - stray - sum(sums.values())
+        return Whole(told=self.told, capacity=capacity, stray=stray, free=free, **sums)
+
+    def _placed(
+        self, unplaced: int, within: tuple[int, int], rows: Sequence[Used], others: Sequence[Unreported]
+    ) -> int:
+        """Returns how much of what only accounting counts, in an hour, was on GPUs of which Slurm tells.
+
+        It says on which nodes but not on which GPUs: some that are taken, or that nobody else is known to hold.
+        """
+        if not self.told:
+            return 0
+        start_ms, end_ms = within
+        free = self.known(start_ms, min(end_ms, floor(start_ms, HOUR_MS) + HOUR_MS))
+        free += sum(row.beyond - row.held - row.stray - row.offline - row.reserved - row.stranded for row in rows)
+        room = max(0, free) + sum(row.taken + row.free for row in others)
+        return min(unplaced, room)
+
+
+def split(whole: Whole | None) -> Split:
+    """Returns the parts of capacity in GPU-hours; None: nobody asked, or Slurm told nothing."""
+
+    def hours(part: Callable[[Whole], int], *, always: bool = False) -> float | None:
+        return gpu_h(part(whole)) if whole is not None and (always or whole.told) else None
+
+    return Split(
+        capacity_gpu_h=hours(lambda all_: all_.capacity, always=True),
+        unallocated_gpu_h=hours(lambda all_: all_.unallocated, always=True),
+        stray_gpu_h=hours(lambda all_: all_.stray, always=True),
+        offline_gpu_h=hours(lambda all_: all_.offline),
+        reserved_gpu_h=hours(lambda all_: all_.reserved),
+        taken_gpu_h=hours(lambda all_: all_.taken),
+        stranded_gpu_h=hours(lambda all_: all_.stranded),
+        free_gpu_h=hours(lambda all_: all_.free),
+    )
 
 
 def capacity(
@@ -111,7 +227,24 @@ def capacity(
         used &= Condition("coalesce(r.cluster, n.cluster) = $cluster", {"cluster": where.cluster})
     devices = fill(_KNOWN, weight=WEIGHT, known=known.sql)
     rows = rollup(window, ("held_ms", "stray_ms"), minutes=minutes, cuts=cuts)
-    params = {"whole": WHOLE, "end": min(window.end_ms, data_to_ms)} | rows.params | used.params | known.params
-    places = _PLACES if used.params else ""
-    found = cur.rows(fill(_USED, devices=devices, rollup=rows.sql, places=places, used=used.sql), params, Used)
-    return Capacity(cur.rows(fill(_ROOTS, devices=devices), known.params, Root), found, data_to_ms)
+    spare = rollup(window, ("units",), minutes=minutes, cuts=cuts, table="spare")
+    end_ms = min(window.end_ms, data_to_ms)
+    params = {"whole": WHOLE, "end": end_ms} | rows.params | spare.params | used.params | known.params
+    statement = fill(
+        _USED,
+        kinds=", ".join(f"coalesce(sum(units) FILTER (kind = '{kind}'), 0) AS {kind}" for kind in _KINDS),
+        summed=", ".join(f"CAST(sum(u.{kind}) AS BIGINT) AS {kind}" for kind in _KINDS),
+        places=_PLACES if used.params else "",
+        devices=devices,
+        rollup=rows.sql,
+        spare=spare.sql,
+        used=used.sql,
+    )
+    told = is_told(cur, window, end_ms)
+    return Capacity(
+        cur.rows(fill(_ROOTS, devices=devices), known.params, Root),
+        cur.rows(statement, params, Used),
+        unreported(cur, window, where, end_ms, cuts) if told else [],
+        told,
+        data_to_ms,
+    )

@@ -6,7 +6,7 @@ from typing import Final, Literal
 import msgspec
 
 from analytics.model import HOUR_MS, Filter, Provenance, Viewer, Window
-from analytics.queries.capacity import Capacity, capacity
+from analytics.queries.capacity import Capacity, capacity, split
 from analytics.queries.days import days
 from analytics.queries.effective import Effective, Source, effective
 from analytics.queries.figures import Figures, Sums, figures, gpu_h
@@ -22,12 +22,19 @@ By = Literal["user", "account", "partition", "model", "node", "cluster", "day"]
 class Hours(Figures, frozen=True, kw_only=True):
     """The total of a window. Capacity and what follows from it are None where a filter names runs, users or parts.
 
+    capacity = held + stray + offline + reserved + taken + unallocated, and unallocated = free + stranded; offline,
+    reserved, taken, stranded and free are None where Slurm's inventory tells nothing of the window.
     ``effective_ratio`` (0-1) is of the held GPU-hours that can be told, ``effective_gpu_h`` that share of the measured.
     """
 
     capacity_gpu_h: float | None
     unallocated_gpu_h: float | None
     stray_gpu_h: float | None
+    offline_gpu_h: float | None
+    reserved_gpu_h: float | None
+    taken_gpu_h: float | None
+    stranded_gpu_h: float | None
+    free_gpu_h: float | None
     effective_ratio: float | None
     effective_gpu_h: float | None
     effective_source: Source | None
@@ -90,9 +97,7 @@ def _hours(summed: Sums, there: Capacity | None, work: Effective, seen: Provenan
     whole = None if there is None else there.within(seen.window.start_ms, seen.window.end_ms)
     return Hours(
         **numbers,
-        capacity_gpu_h=None if whole is None else gpu_h(whole.capacity),
-        unallocated_gpu_h=None if whole is None else gpu_h(whole.unallocated),
-        stray_gpu_h=None if whole is None else gpu_h(whole.stray),
+        **split(whole),
         effective_ratio=work.ratio,
         effective_gpu_h=None if work.ratio is None else work.ratio * gpu_h(summed.held - summed.unknown),
         effective_source=work.source,

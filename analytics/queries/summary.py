@@ -18,8 +18,8 @@ from store.database import Cursor
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """``change`` is None while the data does not reach back over the period before.
 
-    Shares are None on less than 10 GPU-hours: allocated of capacity; active, low and idle of the measured hours;
-    effective of the measured hours.
+    Shares are None on less than 10 GPU-hours: allocated of capacity that was not offline; active, low and idle of the
+    measured hours; effective of the measured hours.
     """
 
     sentence: str
@@ -53,12 +53,17 @@ def summary(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> Summa
         sentence=headline(now, change, store.kind, findings.largest(cur, viewer, window, where)),
         hours=now,
         change=change,
-        allocated_share_pct=share_pct(now.held_gpu_h, now.capacity_gpu_h),
+        allocated_share_pct=share_pct(now.held_gpu_h, available_gpu_h(now)),
         active_share_pct=active_share_pct(now),
         low_share_pct=share_pct(now.low_gpu_h, now.measured_gpu_h),
         idle_share_pct=idle_share_pct(now),
         effective_share_pct=share_pct(now.effective_gpu_h, now.measured_gpu_h),
     )
+
+
+def available_gpu_h(hours: Hours) -> float | None:
+    """Returns the capacity that was not offline: what could be allocated."""
+    return None if hours.capacity_gpu_h is None else hours.capacity_gpu_h - (hours.offline_gpu_h or 0.0)
 
 
 def headline(

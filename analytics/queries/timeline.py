@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from analytics.model import HOUR_MS, MINUTE_MS, Filter, Viewer, Window
-from analytics.queries.capacity import Capacity, capacity
+from analytics.queries.capacity import capacity, split
 from analytics.queries.days import days
 from analytics.queries.figures import gpu_h
 from analytics.queries.pieces import pieces
@@ -38,6 +38,11 @@ class TimelineRow(msgspec.Struct, frozen=True, kw_only=True):
     stray_gpu_h: float | None
     unallocated_gpu_h: float | None
     capacity_gpu_h: float | None
+    offline_gpu_h: float | None = None
+    reserved_gpu_h: float | None = None
+    taken_gpu_h: float | None = None
+    stranded_gpu_h: float | None = None
+    free_gpu_h: float | None = None
 
 
 class Timeline(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +75,7 @@ def over_time(cur: Cursor, viewer: Viewer, window: Window, where: Filter, max_po
     if is_whole(viewer, where) and to_ms is not None:
         there = capacity(cur, window, where, to_ms, minutes=minutes, cuts=starts)
     ends = [*starts[1:], window.end_ms]
-    whole = _wholes(there, starts, ends)
+    wholes = [None] * len(starts) if there is None else there.parts(starts, ends)
     rows = [
         TimelineRow(
             start_ms=start,
@@ -80,33 +85,13 @@ def over_time(cur: Cursor, viewer: Viewer, window: Window, where: Filter, max_po
             idle_held_gpu_h=gpu_h(idle_held),
             idle_empty_gpu_h=gpu_h(idle_empty),
             unknown_gpu_h=gpu_h(unknown),
-            stray_gpu_h=stray,
-            unallocated_gpu_h=unallocated,
-            capacity_gpu_h=total,
+            **split(there),
         )
-        for start, end, (active, low, idle_held, idle_empty, unknown), (total, stray, unallocated) in zip(
-            starts, ends, sums, whole, strict=True
+        for start, end, (active, low, idle_held, idle_empty, unknown), there in zip(
+            starts, ends, sums, wholes, strict=True
         )
     ]
     return Timeline(bucket_ms=bucket_ms, rows=rows)
-
-
-def _wholes(
-    there: Capacity | None, starts: list[int], ends: list[int]
-) -> list[tuple[float | None, float | None, float | None]]:
-    """Capacity, stray and unallocated of each bucket, all None where capacity belongs to nobody asked for."""
-    if there is None:
-        return [(None, None, None)] * len(starts)
-    sums = [[0, 0, 0] for _ in starts]
-    for used in there.used:
-        bucket = sums[max(0, bisect_right(starts, used.at_ms) - 1)]
-        for column, value in enumerate((used.held, used.stray, used.beyond)):
-            bucket[column] += value
-    found: list[tuple[float | None, float | None, float | None]] = []
-    for start, end, (held, stray, beyond) in zip(starts, ends, sums, strict=True):
-        units = there.known(start, end) + beyond
-        found.append((gpu_h(units), gpu_h(stray), gpu_h(units - held - stray)))
-    return found
 
 
 def _buckets(window: Window, max_points: int, *, minutes: bool) -> tuple[int, list[int]]:

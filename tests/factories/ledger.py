@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from store.database import Cursor
+from store.schema import WHOLE
 
 HOUR: Final = 3_600_000
 MINUTE: Final = 60_000
@@ -116,6 +117,13 @@ class Ledger:
         self.tables["finding_hour"] += [
             whose | {"hour_ms": hour, "gpu_ms": each + (left if hour == hours[0] else 0)} for hour in hours
         ]
+
+    def word(self, name: str, at_ms: int, *, standing: str = "up", gpus: int = 4, **more: Any) -> None:
+        """What Slurm says of a node from a moment on, until the next word and for 75 minutes at most."""
+        state = {"up": "IDLE", "offline": "DOWN", "reserved": "RESERVED"}[standing]
+        row = {"cluster": "c1", "name": name, "at_ms": at_ms, "state": state, "flags": "", "standing": standing}
+        units = {"gpus": gpus, "gpu_units": gpus * WHOLE, "gpu_type": "h100", "partitions": "gpu"}
+        self.tables["node_state"].append(row | units | more)
 
     def put(self, table: str, **row: Any) -> None:
         """Any other row, by column."""

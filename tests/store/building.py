@@ -17,7 +17,10 @@ from store.segment import (
     Column,
     Device,
     Event,
+    GpuGroup,
     Holding,
+    InventoryReading,
+    NodeSeen,
     NullReason,
     ProbeRun,
     ProcessSeen,
@@ -96,6 +99,19 @@ def told(job: str = "100", start_ms: int | None = T0, end_ms: int | None = None,
         "state": "RUNNING" if end_ms is None else "COMPLETED", "alloc_gpus": 1, "nodes": ("n1",),
     }  # fmt: skip
     return AccountingRun(job_id_raw=job, start_ms=start_ms, end_ms=end_ms, **{**fixed, **more})
+
+
+def word(node: str = "n1", at_ms: int = T0, state: str = "IDLE", *flags: str, gpus: int = 1, **more: Any) -> NodeSeen:
+    """What Slurm says of a node."""
+    groups = (GpuGroup(type="h100", count=gpus),) if gpus else ()
+    return NodeSeen(name=node, at_ms=at_ms, state=state, flags=flags, gpus=groups, **more)
+
+
+def inventory(*nodes: NodeSeen, at_ms: int | None = None, seq: int = 0, **more: Any) -> Segment:
+    """A segment of the host that reads the inventory, written at the reading."""
+    at_ms = max(node.at_ms for node in nodes) if at_ms is None else at_ms
+    reading = InventoryReading(at_ms=at_ms, nodes=nodes, **more)
+    return segment(node="ctl", seq=seq, devices=[], inventory=(reading,), first_ms=at_ms, last_ms=at_ms)
 
 
 def segment(
