@@ -28,6 +28,14 @@ class GpuEvidence(msgspec.Struct, frozen=True, kw_only=True):
     longest_gap_ms: int = 0
     util_mean_pct: float | None = None
     throttled_ms: int = 0
+    hollow_ms: int = 0  # looks busy and does little, in stretches; the longest of them, and from the first to the last
+    hollow_longest_ms: int = 0
+    hollow_from_ms: int | None = None
+    hollow_to_ms: int | None = None
+    hollow_sm_pct: float | None = None  # None: told by power, not by counters
+    hollow_power_w: float | None = None
+    rest_power_w: float | None = None  # at rest with a context
+    hollow_unsaid_ms: int = 0
 
     @property
     def all_idle_ms(self) -> int:
@@ -185,6 +193,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     claim: Claim
     must_be_closed: tuple[int, ...] = ()
     at_most: Confidence = Confidence.HIGH
+    busy: "tuple[Taken, ...]" = ()  # time that is not idle and that the finding explains
     start_ms: int | None = None  # of the finding's window; None: the run's
     end_ms: int | None = None
 
@@ -199,9 +208,10 @@ Outcome = Seen | Undecided | None
 
 
 class Taken(msgspec.Struct, frozen=True, kw_only=True):
-    """Idle time that a finding explains on one GPU, in milliseconds of a physical one, and the span it lies in.
+    """Time that a finding explains on one GPU, in milliseconds of a physical one, and the span it lies in.
 
-    ``between``: what the run holds outside the span is idle throughout, as its head and its tail are.
+    ``between``: what the run holds outside the span is idle throughout, as its head and its tail are. ``busy``: the
+    time is not idle time.
     """
 
     gpu_key: int
@@ -209,6 +219,7 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
     to_ms: int
     gpu_ms: int
     between: bool
+    busy: bool = False
 
 
 class Ledger:

@@ -40,6 +40,16 @@ class FootprintSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     """A gap is closed as idle where its mean power is at most this share above the idle rows beside it."""
     energy_limit_ratio: Positive = 1.25
     """An energy difference above this multiple of power limit x time is refused and estimated from power."""
+    hollow_util_pct: Annotated[float, msgspec.Meta(ge=1, le=100)] = 90.0
+    """A GPU looks busy from this utilization on ..."""
+    hollow_sm_pct: Positive = 10.0
+    """... and does little where its SM activity is below this ..."""
+    hollow_dram_pct: Positive = 5.0
+    """... and its DRAM activity below this."""
+    hollow_mem_util_pct: Positive = 1.0
+    """Without these counters: where memory utilization is at most this ..."""
+    hollow_power_ratio: Ratio = 0.1
+    """... and power less than this share of the way from rest with a context to the limit."""
     refresh_s: Positive = 3600.0
     """Most seconds between two footprints of a run that lasts; with an open finding it is renewed every time."""
     refresh_ratio: Ratio = 0.1

@@ -92,6 +92,9 @@ RULES: Final[dict[str, str]] = {
 }
 """Titles of rules where no single finding is meant: filters, legends, totals. A finding carries its own title."""
 
+BUSY_RULES: Final = ("hollow",)
+"""Rules that explain hours in which GPUs read as busy: no idle hours."""
+
 RECOMMENDATIONS: Final[dict[str, str]] = {
     "release": "Release",
     "gpus": "Fewer GPUs",

@@ -188,6 +188,9 @@ VERSION_1: tuple[str, ...] = (
         power_mean_w DOUBLE, power_p95_w DOUBLE, power_max_w DOUBLE, energy_j DOUBLE, energy_estimated BOOLEAN,
         leading_idle_ms BIGINT, trailing_idle_ms BIGINT, longest_idle_ms BIGINT, idle_stretches INTEGER,
         first_active_ms BIGINT, last_active_ms BIGINT,
+        hollow_ms BIGINT, hollow_longest_ms BIGINT, -- looks busy and does little; NULL: no rows
+        hollow_from_ms BIGINT, hollow_to_ms BIGINT, hollow_sm_pct DOUBLE, hollow_power_w DOUBLE, rest_power_w DOUBLE,
+        hollow_unsaid_ms BIGINT, -- busy time of which neither counters nor power say whether it is that
         throttled_ms BIGINT, -- by a fault; then each reason by itself, NULL where the driver does not tell
         heat_ms BIGINT, power_brake_ms BIGINT, hardware_ms BIGINT, power_cap_ms BIGINT,
         PRIMARY KEY (run_key, gpu_key))""",

@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from analytics.footprint.gaps import MAKE_GAPS
+from analytics.footprint.hollow import make_hollow
 from analytics.footprint.peak import MAKE_PEAKS
 from analytics.footprint.per_gpu import MAKE_FIGURES, WRITE_GPUS
 from analytics.footprint.per_run import WRITE_RUNS
@@ -118,6 +119,7 @@ def _renew(cur: Cursor, chunk: list[_Due], data_to_ms: int, settings: FootprintS
     cur.execute(MAKE_BLOCKS, {"gap_ms": gap_ms, **blips})
     cur.execute(MAKE_STRETCHES, {"gap_ms": gap_ms, "stretch_ms": round(settings.stretch_s * 1000)})
     cur.execute(MAKE_GAPS, {"gap_ms": gap_ms, "power_ratio": settings.gap_power_ratio})
+    cur.execute(make_hollow(settings))
     cur.execute(MAKE_FIGURES)
     cur.execute(MAKE_TOGETHER)
     cur.execute(MAKE_PEAKS, {"peak_busy_ms": round(settings.peak_busy_s * 1000)})

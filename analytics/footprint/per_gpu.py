@@ -74,9 +74,12 @@ SELECT hold.run_key, hold.gpu_key, hold.node_key, hold.start_ms, hold.end_ms,
        CASE WHEN rows > 0 THEN greatest(0, coalesce(leading_to_ms - hold.start_ms, 0)) END AS leading_idle_ms,
        CASE WHEN rows > 0 AND finished THEN greatest(0, coalesce(hold.end_ms - trailing_from_ms, 0)) END
            AS trailing_idle_ms,
-       longest_idle_ms, idle_stretches, first_active_ms, last_active_ms, throttled_ms,
+       longest_idle_ms, idle_stretches, first_active_ms, last_active_ms,
+       hollow_ms, hollow_longest_ms, hollow_from_ms, hollow_to_ms, hollow_sm_pct, hollow_power_w, rest_power_w,
+       hollow_unsaid_ms, throttled_ms,
        {", ".join(f"{slowdown.id}_ms" for slowdown in SLOWDOWNS)}
 FROM hold SEMI JOIN run USING (run_key) JOIN gpu ON gpu.gpu_key = hold.gpu_key
 LEFT JOIN figure ON figure.run_key = hold.run_key AND figure.gpu_key = hold.gpu_key
 LEFT JOIN stretch ON stretch.run_key = hold.run_key AND stretch.gpu_key = hold.gpu_key
+LEFT JOIN hollow ON hollow.run_key = hold.run_key AND hollow.gpu_key = hold.gpu_key
 LEFT JOIN gap ON gap.run_key = hold.run_key AND gap.gpu_key = hold.gpu_key"""  # noqa: S608 - fragments of our own

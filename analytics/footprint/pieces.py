@@ -45,7 +45,7 @@ def make_pieces(states: StateSettings, energy_limit_ratio: float) -> str:
                 WHEN util_below1_ratio IS NULL OR util_pct < {low:d} THEN ms
                 ELSE ms * (1000 - util_below1_ratio::INTEGER)::BIGINT // 1000 END::INTEGER AS busy_ms,
            (util_watched_ms::BIGINT * ms // span_ms)::INTEGER AS watched_ms, util_readings,
-           sm_active_pct, mem_used_mib, power_w,
+           sm_active_pct, dram_active_pct, mem_util_pct, mem_used_mib, power_w, processes,
            CASE WHEN coalesce(energy_refused, FALSE) THEN NULL
                 ELSE energy_j::BIGINT * 1000 * ms // span_ms END AS energy_mj,
            event_reasons

@@ -45,7 +45,7 @@ class Unjudged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """What the rules say of one run. ``taken`` holds the idle time that each rule's finding explains."""
+    """What the rules say of one run. ``taken`` holds the time that each rule's finding explains."""
 
     run: RunEvidence
     found: tuple[Found, ...] = ()
@@ -82,7 +82,7 @@ def decide(run: RunEvidence, settings: AnalyticsSettings, now_ms: int, was_open:
         if isinstance(outcome, Undecided):
             unjudged.append(Unjudged(run_key=run.run_key, rule=rule.id, reason=outcome.reason, gpu_ms=run.idle_gpu_ms))
         elif outcome is not None:
-            parts = ledger.take(outcome.claim)
+            parts = [*ledger.take(outcome.claim), *outcome.busy]
             taken += [(rule.id, part) for part in parts]
             found.append(_found(rule, params, run, outcome, sum(part.gpu_ms for part in parts), settings))
     return Decision(run=run, found=tuple(found), taken=tuple(taken), unjudged=tuple(unjudged))

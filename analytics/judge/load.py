@@ -31,7 +31,9 @@ FROM footprint_run f JOIN run USING (run_key) WHERE run_key IN (SELECT unnest($r
 _GPUS: Final = """
 SELECT run_key, gpu_key, slices::DOUBLE / slices_of AS share, held_ms, covered_ms, active_ms, low_ms, idle_held_ms,
        idle_ms, parked_ms, busy_ms, first_active_ms IS NOT NULL AS used, gaps_closed, longest_gap_ms, util_mean_pct,
-       coalesce(throttled_ms, 0) AS throttled_ms
+       coalesce(throttled_ms, 0) AS throttled_ms, coalesce(hollow_ms, 0) AS hollow_ms,
+       coalesce(hollow_longest_ms, 0) AS hollow_longest_ms, coalesce(hollow_unsaid_ms, 0) AS hollow_unsaid_ms,
+       hollow_from_ms, hollow_to_ms, hollow_sm_pct, hollow_power_w, rest_power_w
 FROM footprint_gpu JOIN gpu USING (gpu_key) WHERE run_key IN (SELECT unnest($run_keys)) ORDER BY run_key, gpu_key"""
 
 # An event without a GPU concerns all of its node's.

@@ -12,7 +12,8 @@ from store.database import Cursor
 _SCHEMA: Final = pa.schema(
     [
         *(("number", pa.int64()), ("run_key", pa.int64()), ("rule", pa.string()), ("gpu_key", pa.int64())),
-        *(("from_ms", pa.int64()), ("to_ms", pa.int64()), ("gpu_ms", pa.int64()), ("between", pa.bool_())),
+        *(("from_ms", pa.int64()), ("to_ms", pa.int64()), ("gpu_ms", pa.int64())),
+        *(("between", pa.bool_()), ("busy", pa.bool_())),
     ]
 )
 
@@ -21,8 +22,9 @@ _CLEAR: Final = """
 DELETE FROM finding_hour
 WHERE run_key IN (SELECT unnest($finished)) OR (run_key, rule) IN (SELECT (run_key, rule) FROM new_finding)"""
 
-# Each part goes to its hours by the idle time that the hours had within it, and where no hour is known to have had any,
-# as before the first rollup, by time. Sums are taken over integers and the last hour gets what is left.
+# Each part goes to its hours by time where it is busy, else by the idle time that the hours had within it, and where no
+# hour is known to have had any, as before the first rollup, by time as well. Sums are taken over integers and the last
+# hour gets what is left.
 _SPREAD: Final = f"""
 INSERT INTO finding_hour BY NAME
 WITH part AS (
@@ -36,7 +38,8 @@ known AS (
            coalesce(held_ms, 0) AS held_ms, coalesce(idle_ms, 0) AS idle_ms
     FROM part LEFT JOIN rolled USING (run_key, gpu_key, hour_ms)),
 idle AS (
-    SELECT *, greatest(0, least(over_ms, CASE WHEN between THEN idle_ms - greatest(0, held_ms - over_ms)
+    SELECT *, greatest(0, least(over_ms, CASE WHEN busy THEN over_ms
+                                              WHEN between THEN idle_ms - greatest(0, held_ms - over_ms)
                                               ELSE idle_ms END)) AS part_ms
     FROM known),
 weighed AS (

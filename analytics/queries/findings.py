@@ -9,7 +9,7 @@ from analytics.model import HOUR_MS, MINUTE_MS, Filter, Provenance, Viewer, Wind
 from analytics.queries.pieces import UNITS_PER_GPU_H, WEIGHT
 from analytics.queries.scope import Condition, Params, fill, of_runs_on_places, visible
 from analytics.queries.site import data_to
-from analytics.wording import rule_title
+from analytics.wording import BUSY_RULES, rule_title
 from store.database import Cursor
 
 
@@ -223,6 +223,7 @@ def findings(
 def largest(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> RuleTotal | None:
     """Returns the kind of finding that explains the most GPU-hours of the window, all of them idle, or None."""
     condition = _where(viewer, window, where, with_past=False)
+    condition &= Condition("f.rule NOT IN (SELECT unnest($busy))", {"busy": list(BUSY_RULES)})
     statement = fill(_BY_RULE, source=fill(_IN_WINDOW, where=condition.sql))
     for rule, count, gpu_ms, _ in cur.tuples(f"{statement} LIMIT 1", condition.params):
         return RuleTotal(rule=rule, title=rule_title(rule), count=count, gpu_h=gpu_ms / HOUR_MS)

@@ -39,6 +39,7 @@ def test_idle_time_is_given_away_in_the_documented_order() -> None:
         "memory_parked",
         "idle_head",
         "idle_tail",
+        "hollow",
         "low_utilization",
     ]
 

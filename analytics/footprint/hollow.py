@@ -1,0 +1,62 @@
+"""Time in which a GPU looks busy and does next to nothing: temp table ``hollow``, per GPU of a run.
+
+Utilization is the share of time in which a kernel ran, however small: a collective that spins for a lost peer, or a
+stream of tiny kernels, reads 100 %. Counters of the SMs and of memory traffic tell it from work; where the device has
+none, its power does, against what the same GPU drew at rest with a context in the same run.
+"""
+
+from typing import Final
+
+from analytics.footprint.pieces import UTILIZATION_SCALE
+from analytics.settings import FootprintSettings
+from store.catalog import BY_NAME
+
+_SM: Final = BY_NAME["sm_active_pct"].per_unit
+_DRAM: Final = BY_NAME["dram_active_pct"].per_unit
+_MEM_UTIL: Final = BY_NAME["mem_util_pct"].per_unit
+_POWER: Final = BY_NAME["power_w"].per_unit
+_WORKS: Final = 0.5
+"""Share of the power limit that no GPU draws at rest: from there on it works, whatever it draws at rest."""
+
+
+def make_hollow(settings: FootprintSettings) -> str:
+    """Returns the statement. Times in ms; ``unsaid_ms`` is busy time of which neither counters nor power say enough."""
+    busy = round(settings.hollow_util_pct * UTILIZATION_SCALE)
+    counted = (
+        f"sm_active_pct < {round(settings.hollow_sm_pct * _SM):d} "
+        f"AND dram_active_pct < {round(settings.hollow_dram_pct * _DRAM):d}"
+    )
+    quiet, power_w = f"mem_util_pct <= {round(settings.hollow_mem_util_pct * _MEM_UTIL):d}", f"power_w / {_POWER:d}.0"
+    drawn = f"{power_w} < rest_w + {settings.hollow_power_ratio!r}::DOUBLE * (gpu.power_limit_w - rest_w)"
+    gap_ms, stretch_ms = round(settings.gap_s * 1000), round(settings.stretch_s * 1000)
+    return f"""
+    CREATE OR REPLACE TEMP TABLE hollow AS
+    WITH rest AS (
+        SELECT run_key, gpu_key, count(sm_active_pct) > 0 AND count(dram_active_pct) > 0 AS counted,
+               sum(power_w::BIGINT * ms) FILTER (kind = 1 AND processes > 0)::BIGINT / {_POWER:d}.0
+                   / sum(ms) FILTER (kind = 1 AND processes > 0 AND power_w IS NOT NULL)::BIGINT AS rest_w
+        FROM piece GROUP BY run_key, gpu_key),
+    looks AS (
+        SELECT piece.*, counted, rest_w, CASE WHEN counted THEN {counted} ELSE {quiet} AND {drawn} END AS is_hollow,
+               NOT counted AND {quiet} AND {drawn} IS NULL
+                   AND coalesce({power_w} < {_WORKS!r}::DOUBLE * gpu.power_limit_w, TRUE) AS is_unsaid
+        FROM piece JOIN rest USING (run_key, gpu_key) JOIN gpu USING (gpu_key) WHERE kind = 2 AND util >= {busy:d}),
+    spans AS (
+        SELECT *, sum(coalesce(from_ms - before_ms > {gap_ms:d}, FALSE)::INTEGER)
+                  OVER (PARTITION BY run_key, gpu_key ORDER BY from_ms ROWS UNBOUNDED PRECEDING) AS number
+        FROM (SELECT *, lag(to_ms) OVER (PARTITION BY run_key, gpu_key ORDER BY from_ms) AS before_ms
+              FROM looks WHERE is_hollow)),
+    stretches AS (
+        SELECT run_key, gpu_key, min(from_ms) AS from_ms, max(to_ms) AS to_ms, sum(ms)::BIGINT AS ms,
+               sum(sm_active_pct::BIGINT * ms)::BIGINT AS sm_ms, sum(power_w::BIGINT * ms)::BIGINT AS power_ms
+        FROM spans GROUP BY run_key, gpu_key, number HAVING sum(ms) >= {stretch_ms:d})
+    SELECT run_key, gpu_key, coalesce(sum(stretches.ms), 0)::BIGINT AS hollow_ms,
+           coalesce(max(stretches.ms), 0)::BIGINT AS hollow_longest_ms,
+           min(from_ms) AS hollow_from_ms, max(to_ms) AS hollow_to_ms,
+           sum(sm_ms)::BIGINT / {_SM:d}.0 / sum(stretches.ms)::BIGINT AS hollow_sm_pct,
+           sum(power_ms)::BIGINT / {_POWER:d}.0 / sum(stretches.ms)::BIGINT AS hollow_power_w,
+           any_value(rest_w) AS rest_power_w, any_value(unsaid.ms) AS hollow_unsaid_ms
+    FROM rest LEFT JOIN stretches USING (run_key, gpu_key) LEFT JOIN (
+        SELECT run_key, gpu_key, sum(ms)::BIGINT AS ms FROM looks WHERE is_unsaid
+        GROUP BY run_key, gpu_key) AS unsaid USING (run_key, gpu_key)
+    GROUP BY run_key, gpu_key"""  # noqa: S608 - fragments of our own

@@ -1,0 +1,68 @@
+"""Time in which a GPU reads as busy and does next to nothing."""
+
+from typing import Any
+
+import pytest
+
+from tests.factories.ledger import MINUTE
+from tests.factories.scenes import Phase, Scene, busy, idle
+
+
+def counted(minutes: float, sm: float, dram: float, pct: float = 100.0) -> Phase:
+    return busy(minutes, pct, sm_active_pct=sm, dram_active_pct=dram)
+
+
+def plain(minutes: float, power_w: float, mem_util: float = 0.0) -> Phase:
+    return busy(minutes, 100.0, power_w=power_w, mem_util_pct=mem_util, processes=1)
+
+
+REST = idle(5, held=True, power_w=110.0, processes=1)
+
+
+@pytest.mark.parametrize(
+    ("phase", "minutes"),
+    [
+        (counted(20, sm=2, dram=0.1), 20),
+        (counted(20, sm=10, dram=0.1), 0),
+        (counted(20, sm=8, dram=40), 0),  # bound by memory
+        (counted(20, sm=2, dram=0.1, pct=89), 0),  # does not look busy
+    ],
+)
+def test_by_counters(scene: Scene, prints: Any, phase: Phase, minutes: float) -> None:
+    job = scene.run([counted(30, sm=60, dram=30), phase])
+    prints.make(scene)
+    assert prints.gpu(job)["hollow_ms"] == prints.gpu(job)["hollow_longest_ms"] == minutes * MINUTE
+    assert prints.gpu(job)["hollow_unsaid_ms"] is None
+
+
+@pytest.mark.parametrize(
+    ("phase", "minutes"),
+    [
+        (plain(20, 150), 20),  # a tenth of the way from 110 W to 700 W is 169 W
+        (plain(20, 400), 0),  # computes out of registers: no memory traffic, but power
+        (plain(20, 150, mem_util=5), 0),
+    ],
+)
+def test_without_counters_by_power(scene: Scene, prints: Any, phase: Phase, minutes: float) -> None:
+    job = scene.run([REST, plain(30, 500, mem_util=30), phase])
+    prints.make(scene)
+    row = prints.gpu(job)
+    assert row["hollow_ms"] == minutes * MINUTE
+    assert row["hollow_sm_pct"] is None
+    assert row["rest_power_w"] == pytest.approx(110)
+
+
+def test_without_counters_or_power_at_rest_nothing_is_said(scene: Scene, prints: Any) -> None:
+    job = scene.run([plain(20, 150), plain(20, 500, mem_util=30)])
+    prints.make(scene)
+    assert prints.gpu(job)["hollow_ms"] == 0
+    assert prints.gpu(job)["hollow_unsaid_ms"] == 20 * MINUTE
+
+
+def test_work_in_between_ends_a_stretch_and_a_row_does_not(scene: Scene, prints: Any) -> None:
+    spin, work = counted(10, sm=2, dram=0), counted(5, sm=60, dram=20)
+    blink = counted(0.5, sm=60, dram=20)
+    job = scene.run([spin, work, spin, blink, spin])
+    prints.make(scene)
+    assert prints.gpu(job)["hollow_longest_ms"] == 20 * MINUTE
+    assert prints.gpu(job)["hollow_ms"] == 30 * MINUTE
