@@ -10,7 +10,7 @@ from collector.baseline import Baselines
 from collector.holdings import Attribution, TellingAttribution, placed
 from collector.inventory import Inventory
 from collector.probes import GatheringProbe, HearingProbe, Probe, run_probe
-from collector.readings import GpuProcess, Moment, Reason, Report, Row
+from collector.readings import GpuProcess, Moment, Reason, Report, Row, add_values
 from collector.segmenter import Origin, Segmenter
 from collector.settings import CollectorSettings
 from collector.worker import Unanswered, Worker
@@ -167,7 +167,7 @@ class Agent:
 
     def _add(self, row: Row, reports: Reports) -> None:
         for report, _ in reports:
-            row.values.update(report.values.get(row.device, {}))
+            add_values(row.values, report.values.get(row.device, {}))
         self._segmenter.add(row)
         used_mib = row.values.get("mem_used_mib")
         if row.values.get("processes") == 0 and isinstance(used_mib, int):

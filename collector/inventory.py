@@ -4,8 +4,8 @@ from typing import Final
 
 import msgspec
 
-from collector.nvml import DriverMissing, Gpu, close_driver, open_driver
-from collector.readings import Moment
+from collector.nvml import Gpu, close_driver, open_driver
+from collector.readings import DriverMissing, Moment
 from store.segment import Device, Event
 
 _MISSING_RETRY_S: Final = (10.0, 60.0)  # first and longest wait for a driver that is not there

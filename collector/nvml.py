@@ -9,13 +9,13 @@ Nothing else in the project imports pynvml. Facts about the driver that the code
 - Memory v2 keeps the driver's reserve apart; v1 adds it to ``used`` (close to 1 GiB on an idle A100).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 import pynvml
 
 from collector.fields import Answer, FieldBuffer
-from collector.readings import Reason
+from collector.readings import DriverLost, DriverMissing, Memory, Reason, Utilization
 from store.segment import Device
 
 T = TypeVar("T")
@@ -29,7 +29,6 @@ _LOST: Final = frozenset(
 _DRIVER_GONE: Final = frozenset({pynvml.NVML_ERROR_UNINITIALIZED, pynvml.NVML_ERROR_DRIVER_NOT_LOADED})
 # Of a single field, a driver that has never heard of it says the latter.
 _NO_FIELD: Final = _UNSUPPORTED | {pynvml.NVML_ERROR_INVALID_ARGUMENT}
-_LANE_BYTES_PER_S: Final = (0, 0.25e9, 0.5e9, 0.985e9, 1.969e9, 3.938e9, 7.563e9)  # by PCIe generation, one direction
 _SAMPLE_FIELDS: Final = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal", "usVal")  # by NVML_VALUE_TYPE
 
 _MISSING_SENTENCES: Final = {
@@ -42,26 +41,17 @@ _MISSING_SENTENCES: Final = {
 }
 
 
-class DriverMissing(Exception):
-    """There is no usable driver now. The message is one sentence with the next step."""
+class ActivityPair:
+    """Two of the driver's buffers for GPM samples; the counters are told between the moments of both."""
 
+    def __init__(self) -> None:
+        self.older, self.newer = pynvml.nvmlGpmSampleAlloc(), pynvml.nvmlGpmSampleAlloc()
+        self.request = pynvml.c_nvmlGpmMetricsGet_t(version=pynvml.NVML_GPM_METRICS_GET_VERSION)
 
-class DriverLost(Exception):
-    """The driver that had been opened is gone (unloaded or reloaded); handles are void until it is opened again."""
-
-
-class Memory(NamedTuple):
-    """Device memory in MiB; ``used`` without the driver's reserve."""
-
-    used: int
-    reserved: int
-
-
-class Utilization(NamedTuple):
-    """The driver's current reading, in percent."""
-
-    gpu: int
-    memory: int
+    def free(self) -> None:
+        """Gives the buffers back."""
+        for sample in (self.older, self.newer):
+            pynvml.nvmlGpmSampleFree(sample)
 
 
 class Gpu:
@@ -73,7 +63,6 @@ class Gpu:
         self.device = self._identify(index, driver_version)
         highest = self._ask("limits", lambda h: pynvml.nvmlDeviceGetPowerManagementLimitConstraints(h)[1])
         self.highest_power_w = None if isinstance(highest, Reason) else highest / 1000
-        self.pcie_bytes_per_s = self._pcie_bytes_per_s()
 
     @property
     def lost(self) -> bool:
@@ -138,14 +127,43 @@ class Gpu:
             pynvml.nvmlDeviceGetCurrentClocksThrottleReasons,
         )
 
+    def pcie_link(self) -> tuple[int, int] | Reason:
+        """Returns generation and lanes of the link, the most that GPU and slot do together."""
+        return self._ask(
+            "pcie_link",
+            lambda h: (pynvml.nvmlDeviceGetMaxPcieLinkGeneration(h), pynvml.nvmlDeviceGetMaxPcieLinkWidth(h)),
+        )
+
+    def activity_pair(self) -> ActivityPair | Reason:
+        """Returns buffers for GPM where the device has it (Hopper and later), its first sample taken."""
+        support = self._ask("gpm", lambda h: pynvml.nvmlGpmQueryDeviceSupport(h).isSupportedDevice)
+        if isinstance(support, Reason) or not support:
+            return support or Reason.NOT_SUPPORTED
+        pair = ActivityPair()
+        taken = self._ask("gpm_sample", lambda h: pynvml.nvmlGpmSampleGet(h, pair.newer))
+        if isinstance(taken, Reason):
+            pair.free()
+            return taken
+        return pair
+
+    def activity(self, pair: ActivityPair, metrics: Sequence[int]) -> list[float | Reason] | Reason:
+        """Takes a sample and returns NVML_GPM_METRIC_* since the one before it, which must be 0.1 s old at least."""
+        taken = self._ask("gpm_sample", lambda h: pynvml.nvmlGpmSampleGet(h, pair.older))
+        if isinstance(taken, Reason):
+            return taken
+        pair.older, pair.newer = pair.newer, pair.older
+        told = self._ask("gpm_metrics", lambda _: _between(pair, metrics))
+        if isinstance(told, Reason):
+            return told
+        return [value if code == pynvml.NVML_SUCCESS else self._of_field(code) for code, value in told]
+
     def fields(self, buffer: FieldBuffer) -> list[Answer | Reason] | Reason:
         """Fills the buffer in one call and returns its answers; one that is of no use is the reason for that."""
         refused = self._ask("fields", lambda handle: _fill(handle, buffer))
         if isinstance(refused, Reason):
             return refused
-        return [
-            answer if answer.code == pynvml.NVML_SUCCESS else self._of_code(answer.code) for answer in buffer.answers()
-        ]
+        told = buffer.answers()
+        return [answer if answer.code == pynvml.NVML_SUCCESS else self._of_field(answer.code) for answer in told]
 
     def processes(self) -> list[tuple[int, int | None]] | Reason:
         """Returns (pid, memory in MiB or None where the driver does not say) of the compute processes."""
@@ -173,21 +191,14 @@ class Gpu:
         return self._of_code(error.value)
 
     def _of_code(self, code: int) -> Reason:
-        """Returns what a return code means, of a call or of one field, where it is not success."""
+        """Returns what a return code means that is not success."""
         if code in _LOST:
             self._handle = None
             return Reason.GPU_LOST
-        if code in _NO_FIELD:
-            return Reason.NOT_SUPPORTED
         return Reason.NO_PERMISSION if code == pynvml.NVML_ERROR_NO_PERMISSION else Reason.FAILED
 
-    def _pcie_bytes_per_s(self) -> float | None:
-        """Returns what one direction of the link can carry, at the most that GPU and slot do together."""
-        generation = self._ask("pcie_generation", pynvml.nvmlDeviceGetMaxPcieLinkGeneration)
-        width = self._ask("pcie_width", pynvml.nvmlDeviceGetMaxPcieLinkWidth)
-        if isinstance(generation, Reason) or isinstance(width, Reason) or not 0 < generation < len(_LANE_BYTES_PER_S):
-            return None
-        return _LANE_BYTES_PER_S[generation] * int(width)
+    def _of_field(self, code: int) -> Reason:
+        return Reason.NOT_SUPPORTED if code in _NO_FIELD else self._of_code(code)
 
     def _identify(self, index: int, driver_version: str | None) -> Device:
         def known(what: str, *calls: Callable[[Any], T]) -> T | None:
@@ -251,6 +262,15 @@ def close_driver() -> None:
         pynvml.nvmlShutdown()
     except pynvml.NVMLError:
         return
+
+
+def _between(pair: ActivityPair, metrics: Sequence[int]) -> list[tuple[int, float]]:
+    request = pair.request
+    request.sample1, request.sample2, request.numMetrics = pair.older, pair.newer, len(metrics)
+    for place, metric in enumerate(metrics):
+        request.metrics[place].metricId = metric
+    pynvml.nvmlGpmMetricsGet(request)
+    return [(told.nvmlReturn, told.value) for told in request.metrics[: len(metrics)]]
 
 
 def _fill(handle: Any, buffer: FieldBuffer) -> None:

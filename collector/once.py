@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from collector.host import user_name
-from collector.readings import GpuProcess, Reason, Report, Row
+from collector.readings import GpuProcess, Reason, Report, Row, add_values
 from store.catalog import BY_NAME, METRICS, NULL_REASONS
 from store.segment import Device, Holding, ProbeRun
 
@@ -83,7 +83,7 @@ def lines(once: Once) -> list[str]:
 def _readings(row: Row, position: int, reports: Sequence[Report]) -> tuple[OnceReading, ...]:
     values = dict(row.values)
     for report in reports:
-        values.update(report.values.get(position, {}))
+        add_values(values, report.values.get(position, {}))
     known = [metric for metric in METRICS if metric.name in values]
     return tuple(_reading(metric.name, values[metric.name]) for metric in known)
 

@@ -9,6 +9,14 @@ import msgspec
 from store.segment import AccountingRun, Event, InventoryReading, QueuePoll
 
 
+class DriverMissing(Exception):
+    """There is no usable driver now. The message is one sentence with the next step."""
+
+
+class DriverLost(Exception):
+    """The driver that had been opened is gone (unloaded or reloaded); handles are void until it is opened again."""
+
+
 class Reason(StrEnum):
     """Why there is no value; the members are the keys of store.catalog.NULL_REASONS."""
 
@@ -36,6 +44,27 @@ class Moment(NamedTuple):
 
 Values = dict[str, int | Reason]
 """Stored values (scaled integers) by catalogue name, or why there is none."""
+
+
+def add_values(values: Values, more: Values) -> None:
+    """Adds values of another probe: what is told already stays, but any value is better than a reason."""
+    for metric, value in more.items():
+        if metric not in values or (isinstance(values[metric], Reason) and not isinstance(value, Reason)):
+            values[metric] = value
+
+
+class Memory(NamedTuple):
+    """Device memory in MiB; ``used`` without the driver's reserve."""
+
+    used: int
+    reserved: int
+
+
+class Utilization(NamedTuple):
+    """The driver's current reading, in percent."""
+
+    gpu: int
+    memory: int
 
 
 class Row(NamedTuple):

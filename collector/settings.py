@@ -13,7 +13,7 @@ class CollectorSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
 
     node: str = ""
     """Name of this node as Slurm knows it; empty: the host name up to its first dot."""
-    probes: tuple[str, ...] = ("gpu", "processes", "host")
+    probes: tuple[str, ...] = ("gpu", "activity", "processes", "host")
     """What is read here. The probes `accounting` (sacct), `cluster` (scontrol, sacctmgr) and `queue` belong on
     one host of the cluster."""
     interval_s: Seconds = 10.0

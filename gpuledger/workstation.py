@@ -10,7 +10,8 @@ import msgspec
 
 import gpuledger
 from collector import runner
-from collector.nvml import DriverMissing, close_driver, open_driver
+from collector.nvml import close_driver, open_driver
+from collector.readings import DriverMissing
 from collector.settings import CollectorSettings
 from gpuledger.hub import Hub
 from gpuledger.settings import Settings

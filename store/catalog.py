@@ -120,6 +120,18 @@ METRICS: tuple[Metric, ...] = (
         help="Share of streaming multiprocessors with at least one warp, averaged over the span.",
     ),
     _ACTIVITY(
+        name="sm_occupancy_pct",
+        label="SM occupancy",
+        source="GPM SM_OCCUPANCY (Hopper and later)",
+        help="Warps that were resident, as a share of the most that the streaming multiprocessors can hold.",
+    ),
+    _ACTIVITY(
+        name="gr_active_pct",
+        label="Graphics engine",
+        source="GPM GRAPHICS_UTIL (Hopper and later)",
+        help="Share of time in which the compute or graphics engine was active; also known where MIG is on.",
+    ),
+    _ACTIVITY(
         name="tensor_active_pct",
         label="Tensor activity",
         source="GPM ANY_TENSOR_UTIL, imported DCGM fields",
@@ -223,13 +235,13 @@ METRICS: tuple[Metric, ...] = (
     _MOVED(
         name="pcie_rx_mib",
         label="PCIe, received",
-        source="nvmlDeviceGetFieldValues(PCIE_COUNT_RX_BYTES), as a difference",
+        source="nvmlDeviceGetFieldValues(PCIE_COUNT_RX_BYTES), as a difference; where that wraps, GPM PCIE_RX_PER_SEC",
         help="What the GPU received over PCIe during the span: from the host, the network or another GPU.",
     ),
     _MOVED(
         name="pcie_tx_mib",
         label="PCIe, sent",
-        source="nvmlDeviceGetFieldValues(PCIE_COUNT_TX_BYTES), as a difference",
+        source="nvmlDeviceGetFieldValues(PCIE_COUNT_TX_BYTES), as a difference; where that wraps, GPM PCIE_TX_PER_SEC",
         help="What the GPU sent over PCIe during the span.",
     ),
     _MOVED(

@@ -5,9 +5,9 @@ from typing import Final
 
 from collector.energy import EnergyMeter
 from collector.inventory import Inventory
-from collector.nvml import DriverLost, Gpu
+from collector.nvml import Gpu
 from collector.probes import Context
-from collector.readings import Moment, Reason, Report, Row, Values
+from collector.readings import DriverLost, Moment, Reason, Report, Row, Values
 from collector.traffic import Traffic
 from collector.utilization import Watch
 from store.catalog import BY_NAME
@@ -37,7 +37,7 @@ class _Track:
     def __init__(self, gpu: Gpu) -> None:
         self.watch = Watch()
         self.energy = EnergyMeter()
-        self.traffic = Traffic(gpu.pcie_bytes_per_s)
+        self.traffic = Traffic(gpu.pcie_link())
         self.last: Moment | None = None
 
 

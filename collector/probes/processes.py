@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from collector.inventory import Inventory
-from collector.nvml import DriverLost
 from collector.probes import Context
-from collector.readings import GpuProcess, Moment, Reason, Report, Values
+from collector.readings import DriverLost, GpuProcess, Moment, Reason, Report, Values
 
 MOST_NAME: Final = 64
 """Characters of a name. The kernel keeps 15 bytes of a program's; only its own threads have longer ones."""

@@ -25,7 +25,10 @@ ACCOUNTING_NODE = 0
 PROBE_MS = 11.4
 SACCT_MS = 180.0
 SQUEUE_MS = 95.0
-NOT_OF_ALL = ("sm_active_pct", "tensor_active_pct", "dram_active_pct", "nvlink_rx_mib", "nvlink_tx_mib")
+NOT_OF_ALL = (
+    *("sm_active_pct", "sm_occupancy_pct", "gr_active_pct", "tensor_active_pct", "dram_active_pct"),
+    *("nvlink_rx_mib", "nvlink_tx_mib"),
+)
 
 
 class _Read(NamedTuple):

@@ -17,6 +17,7 @@ LONGEST_SPAN = 2.5  # intervals that a row may stand for
 LAG_S = 120.0  # a heat sink follows the power of about this long
 AMBLE_S = 600.0  # step of the slow walk: file systems and neighbours change within minutes
 POLLED_MIB_S = 0.05  # an idle GPU still answers its driver
+RESIDENT_WARPS = 0.42  # of those that a busy SM can hold: registers and shared memory run out before
 HOT_C = 86  # where a bad fan lets the driver slow the clocks
 HOT_EXTRA_C = 19.0
 IDLE, POWER_CAP, SOFTWARE_THERMAL = 0x1, 0x4, 0x20  # nvmlClocksEventReason*
@@ -161,6 +162,8 @@ def _columns(model: GpuModel, raw: dict[str, Floats]) -> dict[str, Column]:
         natural["nvlink_tx_mib"] = natural["nvlink_rx_mib"]
     if model.has_gpm:
         natural["sm_active_pct"] = np.clip(100 * raw["sm"] * swing, 0, 100)
+        natural["sm_occupancy_pct"] = RESIDENT_WARPS * natural["sm_active_pct"]
+        natural["gr_active_pct"] = natural["util_pct"]
         natural["tensor_active_pct"] = np.clip(100 * raw["tensor"] * swing, 0, 100)
         natural["dram_active_pct"] = np.clip(100 * raw["dram"] * swing, 0, 100)
     stored: dict[str, Column] = {name: _stored(name, values) for name, values in natural.items()}

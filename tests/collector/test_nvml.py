@@ -1,8 +1,8 @@
 import pynvml
 import pytest
 
-from collector.nvml import DriverLost, DriverMissing, Memory, close_driver, open_driver
-from collector.readings import Reason
+from collector.nvml import close_driver, open_driver
+from collector.readings import DriverLost, DriverMissing, Memory, Reason
 from store.catalog import NULL_REASONS
 
 

@@ -10,7 +10,7 @@ def built(*names):
 
 
 def test_the_default_probes_are_built_in_order():
-    assert [probe.name for probe in built(*CollectorSettings().probes)] == ["gpu", "processes", "host"]
+    assert [probe.name for probe in built(*CollectorSettings().probes)] == ["gpu", "activity", "processes", "host"]
 
 
 def test_every_probe_has_the_name_of_its_file():
