@@ -108,6 +108,11 @@ class State(StrEnum):
     UNKNOWN = "unknown"
     UNALLOCATED = "unallocated"
     STRAY = "stray"
+    OFFLINE = "offline"
+    TAKEN = "taken"
+    RESERVED = "reserved"
+    STRANDED = "stranded"
+    FREE = "free"
 
 
 class Confidence(StrEnum):

@@ -35,7 +35,12 @@ STATES: Final[dict[str, Look]] = {
     State.IDLE_HELD: Look("idle, memory held", "#C0392B", "#D6483A", "x"),
     State.IDLE: Look("idle, empty", "#C0392B", "#D6483A"),
     State.UNKNOWN: Look("not measured", "#FFFFFF00", "#FFFFFF00", "/"),
+    State.TAKEN: Look("allocated, job not seen", "#8A8F98", "#8A8F98", "+"),
     State.STRAY: Look("stray", "#5B6068", "#B4B9C1", "."),
+    State.OFFLINE: Look("offline", "#5B6068", "#B4B9C1", "\\"),
+    State.RESERVED: Look("reserved", "#8A8F98", "#8A8F98", "-"),
+    State.STRANDED: Look("stranded", "#8A8F98", "#8A8F98", "|"),
+    State.FREE: Look("free", "#9AA0A9", "#7A808A"),
     State.UNALLOCATED: Look("unallocated", "#8A8F98", "#8A8F98"),
 }
 """Every state in the order in which bars are stacked."""
@@ -50,9 +55,14 @@ NEUTRAL_EMPTY: Final = Look("idle, empty", "#7D8794", "#8B95A3")
 """The same with memory empty: grey without a pattern, so that the two can be told apart, and both from unknown."""
 
 GLOSSARY: Final[dict[str, str]] = {
-    "capacity": "GPU-hours that existed in the window: every known GPU from the moment it was first seen.",
+    "capacity": "GPU-hours that existed in the window: every GPU that Slurm lists or that was seen, reported or not.",
     "allocated": "GPU-hours held by jobs, from start to end less suspended time.",
     "unallocated": "GPU-hours that no job held.",
+    "free": "No job held it, and one could have begun on it.",
+    "stranded": "No job held it, and its node had no core or no memory left for one.",
+    "reserved": "No job held it, and a reservation kept it for some.",
+    "offline": "No job held it, and its node was down, drained or in maintenance.",
+    "allocated, job not seen": "Slurm says that jobs had it, and none is known here: called neither free nor stray.",
     "active": "Held, and utilization at least 25 %.",
     "low": "Held, and utilization at least 1 % but below 25 %.",
     "idle": "Held, and utilization below 1 %: idle, memory held + idle, empty.",

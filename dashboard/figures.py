@@ -31,8 +31,13 @@ TIMELINE_FIELDS: Final = {
     State.IDLE_HELD: "idle_held_gpu_h",
     State.IDLE: "idle_empty_gpu_h",
     State.UNKNOWN: "unknown_gpu_h",
+    State.TAKEN: "taken_gpu_h",
     State.STRAY: "stray_gpu_h",
-    State.UNALLOCATED: "unallocated_gpu_h",
+    State.RESERVED: "reserved_gpu_h",
+    State.OFFLINE: "offline_gpu_h",
+    State.STRANDED: "stranded_gpu_h",
+    State.FREE: "free_gpu_h",
+    State.UNALLOCATED: "unsplit_gpu_h",
 }
 BAR_FILL: Final = 0.9
 LANE_HEIGHT_PX: Final = 24
@@ -69,7 +74,7 @@ def fill(state: str, scheme: Scheme, *, neutral: bool = False) -> dict[str, Any]
     colour = look.light if scheme == "light" else look.dark
     ink = PATTERN_INK[0 if scheme == "light" else 1]
     marker: dict[str, Any] = {"color": colour, "line": {"width": 0}}
-    if state == State.UNALLOCATED:
+    if state in (State.UNALLOCATED, State.FREE):
         marker["opacity"] = FAINT
     if look.pattern:
         over = look is STATES[State.IDLE_HELD]

@@ -44,6 +44,11 @@ class TimelineRow(msgspec.Struct, frozen=True, kw_only=True):
     stranded_gpu_h: float | None = None
     free_gpu_h: float | None = None
 
+    @property
+    def unsplit_gpu_h(self) -> float | None:
+        """What was unallocated where nobody tells whether it was free or stranded."""
+        return self.unallocated_gpu_h if self.free_gpu_h is None else None
+
 
 class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     """Buckets of ``bucket_ms`` without holes, at most as many as asked for; the first and the last may be shorter."""

@@ -9,7 +9,7 @@ from dash.development.base_component import Component
 
 from analytics.queries import demand, findings, hours, recommendations, summary, timeline
 from analytics.queries.comparison import Change, NotComparable
-from analytics.queries.hours import By, HoursRow
+from analytics.queries.hours import By, Hours, HoursRow
 from analytics.queries.summary import Summary
 from analytics.queries.timeline import Timeline
 from analytics.wording import (
@@ -83,12 +83,13 @@ def _figures(request: Request, said: Summary) -> Component:
         Figure(
             id="capacity_gpu_h", label="Capacity", meaning="capacity", value=now.capacity_gpu_h, provenance=seen,
             text=format_gpu_h(now.capacity_gpu_h), href=nodes, share_pct=100, state="unallocated",
-            note=plural(request.store.gpus, "GPU"), why_unknown="capacity belongs to the whole, not to a part",
+            note=_unheld(now) or plural(request.store.gpus, "GPU"),
+            why_unknown="capacity belongs to the whole, not to a part",
         ),
         Figure(
             id="held_gpu_h", label="Allocated", meaning="allocated", value=now.held_gpu_h, provenance=seen,
             text=format_gpu_h(now.held_gpu_h), href=by_size, share_pct=said.allocated_share_pct,
-            note=_of(said.allocated_share_pct, "capacity"),
+            note=_of(said.allocated_share_pct, "what was not offline" if now.offline_gpu_h else "capacity"),
         ),
         Figure(
             id="active_gpu_h", label="Active", meaning="active", value=now.active_gpu_h, provenance=seen,
@@ -122,6 +123,18 @@ def _figures(request: Request, said: Summary) -> Component:
         ),
     ]  # fmt: skip
     return html.Div([figure_row(funnel, "funnel"), figure_row(others)], className="figure-groups")
+
+
+def _unheld(now: Hours) -> str | None:
+    """Returns what of the capacity nobody held, where Slurm tells why."""
+    parts = (
+        ("free", now.free_gpu_h),
+        ("stranded", now.stranded_gpu_h),
+        ("reserved", now.reserved_gpu_h),
+        ("offline", now.offline_gpu_h),
+    )
+    said = [f"{number_gpu_h(hours)} {word}" for word, hours in parts if hours]
+    return ", ".join(said) or None
 
 
 def _of(share_pct: float | None, whole: str) -> str:

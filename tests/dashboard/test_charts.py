@@ -231,3 +231,21 @@ def test_on_a_persons_own_page_every_state_looks_different(scheme: Scheme) -> No
         for marker in (figures.fill(state, scheme, neutral=True) for state in ("idle", "idle_held", "unknown"))
     ]
     assert len(set(looks)) == len({shape for _, shape in looks}) == 3
+
+
+def test_what_nobody_held_is_split_where_slurm_tells_why(
+    pages: Pages, small: Callable[..., Ledger], cur: Cursor
+) -> None:
+    def names() -> set[str]:
+        return {trace["name"] for trace in pages.get("/").charts()["overview-timeline"]["figure"]["data"]}
+
+    small()
+    assert "unallocated" in names()
+    ledger = Ledger()
+    for hour in range(7 * 24):
+        ledger.word("n8", T0 + hour * HOUR, gpus=2, standing="offline", gpus_used=0)
+        ledger.word("n9", T0 + hour * HOUR, gpus=4, gpus_used=1, standing="reserved")
+    ledger.save(cur)
+    assert {"free", "offline", "reserved", "allocated, job not seen"} <= names()
+    assert "unallocated" not in names()
+    assert "504 reserved, 336 offline" in pages.get("/").text()
