@@ -4,20 +4,17 @@ A drop-file means a job that lasts; its end mark, or its going away, an end. A n
 are gone: they are held against Slurm's control groups, and such a job ends, afterwards, when it was last known to live.
 """
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
 import msgspec
 
 from collector.carryover import Carryover, OpenHold
-from collector.disputes import Disputes
 from collector.dropfiles import DropFile, DropFolder
 from collector.gpu_list import GpuList
 from collector.gpu_order import UnknownDevice, positions_of, resolve
 from collector.host import user_name
 from collector.liveness import ControlGroups, Life
-from collector.readings import GpuProcess
 from store.segment import Device, Event, Holding
 
 CHECK_MS: Final = 30_000  # between two looks at the control groups
@@ -72,7 +69,6 @@ class HookAttribution:
         self._holds: dict[Run, _Hold] = {}
         self._over: set[tuple[str, int, bool]] = set()  # files (or, True, marks) still there whose end has been told
         self._looked_ms = 0
-        self._disputes = Disputes()
         self._events: list[Event] = []
         self._refused: set[str] = set()
 
@@ -91,23 +87,31 @@ class HookAttribution:
             return {}
         return positions_of(devices, self._lost(), self._gpu_list.listed)
 
-    def holdings(
-        self, now_ms: int, devices: Sequence[Device], processes: Mapping[int, tuple[GpuProcess, ...]]
-    ) -> tuple[Holding, ...]:
+    @property
+    def installed(self) -> bool:
+        """Whether a Prolog of ours has ever run here."""
+        return self._folder.exists
+
+    def place(self, words: Sequence[str], devices: Sequence[Device]) -> tuple[int, ...] | None:
+        """Returns the devices of what Slurm calls GPUs; None where it cannot be told which are meant."""
+        if self._gpu_list.is_pending:
+            return None
+        try:
+            return resolve(words, (), devices, self._lost(), self._gpu_list.listed)
+        except UnknownDevice:
+            return None
+
+    def holdings(self, now_ms: int, devices: Sequence[Device]) -> list[Holding]:
         """Returns the holds that last, and those that ended (see collector.holdings.Attribution)."""
         self._gpu_list.look(now_ms)
         marks, lasting = self._read(now_ms)
-        begun = lasting.keys() - self._holds.keys()
-        self._holds |= {run: self._begin(lasting[run]) for run in begun}
+        self._holds |= {run: self._begin(lasting[run]) for run in lasting.keys() - self._holds.keys()}
         ended = [*self._with_a_mark(marks, devices, now_ms), *self._without_a_file(lasting, now_ms)]
         for hold in self._holds.values():
             self._resolve(hold, devices, now_ms)
         ended += [*self._without_a_job(now_ms), *self._left_open(devices)]
         self._carried.holds[:] = [hold.kept for hold in self._holds.values()] + (self._left or [])
-        self._note_disputes(begun, processes, now_ms)
-        holders = Counter(device for hold in self._holds.values() for device in hold.devices or ())
-        shared = {device for device, count in holders.items() if count > 1}
-        return tuple([_holding(hold, None, shared) for hold in self._holds.values()] + ended)
+        return [_holding(hold, None) for hold in self._holds.values()] + ended
 
     def _read(self, now_ms: int) -> tuple[dict[Run, DropFile], dict[Run, DropFile]]:
         """Returns the end marks and the files without one, those left out whose end has been told."""
@@ -207,23 +211,12 @@ class HookAttribution:
                 hold.problem = str(error)
                 self._tell(now_ms, "gpu_unknown", f"which GPU job {hold.file.job_id} holds is unknown: {error}")
 
-    def _note_disputes(
-        self, begun: Collection[Run], processes: Mapping[int, tuple[GpuProcess, ...]], now_ms: int
-    ) -> None:
-        held = {hold.file.job_id: hold.devices for hold in self._holds.values()}
-        disputed = self._disputes.disputed
-        self._events += self._disputes.events(held, processes, now_ms)
-        if disputed and begun:
-            # The event must lie within a run's life to keep findings from it.
-            self._tell(now_ms, "order_disputed", "a job began while it is disputed which GPU is whose here")
-
     def _tell(self, now_ms: int, kind: str, detail: str) -> None:
         self._events.append(Event(ts_ms=now_ms, kind=kind, detail=detail))
 
 
-def _holding(hold: _Hold, end_ms: int | None, shared: Collection[int] = ()) -> Holding:
+def _holding(hold: _Hold, end_ms: int | None) -> Holding:
     file, kept = hold.file, hold.kept
-    devices = hold.devices or ()
     return Holding(
         kind="job",
         cluster=kept.cluster,
@@ -236,9 +229,9 @@ def _holding(hold: _Hold, end_ms: int | None, shared: Collection[int] = ()) -> H
         account=file.account or None,
         partition=file.partition or None,
         name=file.job_name or None,
-        devices=devices,
+        devices=hold.devices or (),
         source="hook",
-        shared=file.shared or any(device in shared for device in devices),
+        shared=file.shared,
     )
 
 

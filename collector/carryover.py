@@ -32,6 +32,17 @@ class OpenHold(msgspec.Struct):
     uuids: list[str] = []
 
 
+class FoundHold(msgspec.Struct):
+    """A job that holds GPUs of this node and has no drop-file; by UUID, since positions are the agent's own."""
+
+    job_id: str
+    start_ms: int
+    seen_ms: int  # the last time it was known to live
+    source: str
+    uid: int | None = None
+    uuids: list[str] = []
+
+
 class ListedGpu(msgspec.Struct, frozen=True):
     """A place in Slurm's list of this node's GPUs: the minor number of its device file, or a MIG instance's UUID."""
 
@@ -57,6 +68,7 @@ class Carryover(msgspec.Struct):
     holds: list[OpenHold] = []
     contained: bool = False  # whether Slurm keeps an external step in every job here (PrologFlags=Contain)
     gpu_list: KeptList | None = None
+    found: list[FoundHold] = []
 
 
 def kernel_boot_id(path: Path = Path("/proc/sys/kernel/random/boot_id")) -> str:

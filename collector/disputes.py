@@ -23,13 +23,15 @@ class Disputes:
     def events(
         self,
         held: Mapping[str, Collection[int] | None],
+        hooked: Collection[str],
         processes: Mapping[int, Sequence[GpuProcess]],
         now_ms: int,
     ) -> list[Event]:
         """Returns what is new. The events concern the whole node.
 
         Args:
-            held: the devices of each job that has a drop-file; None where they cannot be told.
+            held: the devices of each job as a list of Slurm's has them; None where they cannot be told.
+            hooked: jobs whose drop-file is there, or is not to be expected.
             processes: those on each device.
             now_ms: the moment.
         """
@@ -37,9 +39,9 @@ class Disputes:
         strangers = set()
         for device, listed in processes.items():
             for job in sorted({job for process in listed if (job := self._job_of(process.pid)) is not None}):
-                if job not in held:
+                if job not in hooked:
                     strangers.add(job)
-                elif (devices := held[job]) is not None and device not in devices:
+                if (devices := held.get(job)) is not None and device not in devices:
                     self.disputed = True
                     detail = f"job {job} works on a GPU that it does not hold by Slurm's list"
                     found += self._once((job, device), "order_disputed", detail, now_ms)

@@ -87,6 +87,11 @@ class DropFolder:
         self._listed: set[_Key] = set()
         self._known: dict[_Key, DropFile | BadDropFile] = {}
 
+    @property
+    def exists(self) -> bool:
+        """Whether the folder is there: the first Prolog makes it."""
+        return self._path.is_dir()
+
     def changed(self) -> bool:
         """Returns whether files have come or gone since ``read``."""
         stamp_ns = self._stamp_ns()

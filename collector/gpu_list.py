@@ -15,6 +15,7 @@ import msgspec
 
 from collector import slurmd as slurmds
 from collector.carryover import Carryover, KeptList, ListedGpu
+from collector.proc import PROC, moment_ms
 from collector.slurmd import Slurmd, SlurmdProblem
 from collector.worker import Unanswered, Worker
 from store.formats.gres_list import BadList, Place, printed_by_slurmd, written_in_gres_conf
@@ -38,7 +39,7 @@ class Where(msgspec.Struct, frozen=True):
     node: str
     program: str = "slurmd"
     config: str = ""
-    proc: Path = Path("/proc")
+    proc: Path = PROC
 
 
 class GpuList:
@@ -128,7 +129,7 @@ def read_list(where: Where, slurmd: Slurmd | None, name: str, now_ms: int) -> Ke
         if gres_conf is None or not gres_conf.is_file():
             raise NoList(f"{error}, and no gres.conf was found") from None
         places, source = _written(gres_conf, where.node, str(error)), str(gres_conf)
-    began_ms = None if slurmd is None else slurmds.began_ms(slurmd, where.proc)
+    began_ms = None if slurmd is None else moment_ms(slurmd.started, where.proc)
     doubt = ""
     if began_ms is not None and now_ms - began_ms > _LATE_MS:
         doubt = _doubt(places, [path for path in (config, gres_conf) if path is not None], began_ms, where.proc)

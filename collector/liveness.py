@@ -13,7 +13,9 @@ import re
 from collections.abc import Iterator
 from enum import Enum, auto
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
+
+from collector.proc import PROC, moment_ms, started
 
 _CONTROLLERS: Final = ("freezer", "memory", "devices", "cpuset", "cpu,cpuacct", "cpu", "systemd")
 _EXTERNAL_STEP: Final = "step_extern"
@@ -26,6 +28,14 @@ class Life(Enum):
     ALIVE = auto()  # it has processes
     EMPTY = auto()  # its folders are there and nothing runs in them
     ABSENT = auto()  # there is no folder of it
+
+
+class Step(NamedTuple):
+    """A step of a job that has, or had, processes: ``name`` is batch, extern, interactive or a number."""
+
+    job_id: str
+    name: str
+    folder: Path
 
 
 class ControlGroups:
@@ -47,18 +57,35 @@ class ControlGroups:
         self.contained = self.contained or any((folder / _EXTERNAL_STEP).is_dir() for folder in folders)
         return Life.ALIVE if any(map(_has_processes, folders)) else Life.EMPTY
 
+    def steps(self) -> list[Step]:
+        """Returns the steps of all jobs, each once."""
+        found: dict[tuple[str, str], Step] = {}
+        for job in self._folders("*"):
+            for folder in job.glob("step_*"):
+                step = Step(job.name.removeprefix("job_"), folder.name.removeprefix("step_"), folder)
+                found.setdefault(step[:2], step)
+        return list(found.values())
+
+    def processes(self, step: Step) -> set[int]:
+        """Returns the ids of a step's processes, Slurm's own among them."""
+        return _processes(step.folder)
+
+    def began_ms(self, job_id: str, proc: Path = PROC) -> int | None:
+        """Returns when the oldest process of a job began; None where it has none."""
+        pids = {pid for folder in self._folders(job_id) for pid in _processes(folder)}
+        ticks = [began for pid in pids if (began := started(pid, proc)) is not None]
+        return moment_ms(min(ticks), proc) if ticks else None
+
     def _folders(self, job_id: str) -> Iterator[Path]:
         for controller in _CONTROLLERS:
             for name in self._names:
                 yield from (self._root / controller / name).glob(f"uid_*/job_{job_id}")
         for root in (self._root, self._root / "unified"):
             for scope in self._scopes:
-                folder = root / "system.slice" / scope / f"job_{job_id}"
-                if folder.is_dir():
-                    yield folder
+                yield from (root / "system.slice" / scope).glob(f"job_{job_id}")
 
 
-def job_of(pid: int, proc: Path = Path("/proc")) -> str | None:
+def job_of(pid: int, proc: Path = PROC) -> str | None:
     """Returns the job whose control group a process is in; None where it is in none, has ended or hides."""
     try:
         groups = (proc / str(pid) / "cgroup").read_text(encoding="utf-8", errors="replace")
@@ -69,10 +96,15 @@ def job_of(pid: int, proc: Path = Path("/proc")) -> str | None:
 
 
 def _has_processes(folder: Path) -> bool:
-    for file in folder.rglob("cgroup.procs"):
-        try:
-            if file.read_bytes().strip():
-                return True
-        except OSError:
-            continue
-    return False
+    return any(map(_read, folder.rglob("cgroup.procs")))
+
+
+def _processes(folder: Path) -> set[int]:
+    return {int(word) for file in folder.rglob("cgroup.procs") for word in _read(file).split()}
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes().strip()
+    except OSError:
+        return b""

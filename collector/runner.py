@@ -13,23 +13,31 @@ from collector.agent import Agent
 from collector.attribution import HookAttribution
 from collector.baseline import Baselines
 from collector.carryover import Carryover, kernel_boot_id
+from collector.claims import Witness
 from collector.deliver import BadAddress, Delivery
 from collector.dropfiles import DropFolder
+from collector.found_jobs import FoundJobs
 from collector.gpu_list import GpuList, Where
 from collector.grid import Grid
 from collector.holdings import Attribution, placed
 from collector.host import has_slurm, node_name
 from collector.inventory import Inventory
+from collector.job_processes import JobProcesses
 from collector.liveness import ControlGroups
 from collector.once import Once, describe_device
 from collector.outbox import Outbox
 from collector.probes import Context, UnknownProbe, build_probes, run_probe
+from collector.ranked import RankedAttribution
 from collector.readings import Moment
 from collector.segmenter import Origin
 from collector.sessions import Sessions
 from collector.settings import CollectorSettings
+from collector.site_files import SiteFiles
+from collector.slurmd import cluster_name, config_file, find_slurmd
 from collector.spool import Spool, SpoolBusy, SpoolUnusable
+from collector.steps import StepEnvironments
 from collector.systemd import notify
+from store.formats.gpu_files import dcgm_mapping, jobstats
 from store.segment import Event, Segment
 
 log = logging.getLogger(__name__)
@@ -147,8 +155,15 @@ def _attribution(
 ) -> Attribution:
     if not has_slurm(settings.slurm):
         return Sessions(node, cluster, round(settings.session_gap_s * 1000), kept.sessions)
+    # Accounting calls runs by Slurm's own name of the cluster; so must a source that does not know it.
+    cluster = cluster_name(config_file(settings.slurm_conf, find_slurmd(node, None))) or cluster
     folder, groups = DropFolder(Path(settings.dropfile_dir)), ControlGroups(Path(settings.cgroup_root), node)
-    return HookAttribution(folder, groups, cluster, lambda: inventory.absent, kept, gpu_list, removes=removes)
+    hooks = HookAttribution(folder, groups, cluster, lambda: inventory.absent, kept, gpu_list, removes=removes)
+    witnesses: list[Witness] = [SiteFiles(Path(settings.gpustat_dir), jobstats)]
+    if settings.dcgm_job_dir:
+        witnesses.append(SiteFiles(Path(settings.dcgm_job_dir), dcgm_mapping))
+    witnesses += [StepEnvironments(groups), JobProcesses()]
+    return RankedAttribution(hooks, witnesses, FoundJobs(groups, cluster, kept))
 
 
 def _loop(agent: Agent, grid: Grid, stop: threading.Event) -> None:

@@ -1,6 +1,7 @@
 """The slurmd of this node: which process it is, when it began, and what it says about the node's GPUs."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -10,8 +11,9 @@ from typing import Final
 import msgspec
 
 from collector.host import SBIN, SLURM_CONFS
+from collector.proc import PROC, started
 
-_TICKS_A_SECOND: Final = os.sysconf("SC_CLK_TCK")
+_CLUSTER: Final = re.compile(r"(?im)^\s*ClusterName\s*=\s*([\w.-]+)")
 
 
 class SlurmdProblem(Exception):
@@ -35,9 +37,9 @@ class Slurmd(msgspec.Struct, frozen=True):
         return ""
 
 
-def find_slurmd(node: str, known: Slurmd | None, proc: Path = Path("/proc")) -> Slurmd | None:
+def find_slurmd(node: str, known: Slurmd | None, proc: Path = PROC) -> Slurmd | None:
     """Returns the slurmd of ``node``; while ``known`` lives, that one, without a look at the other processes."""
-    if known is not None and _started(proc / str(known.pid)) == known.started:
+    if known is not None and started(known.pid, proc) == known.started:
         return known
     found = [slurmd for folder in proc.glob("[0-9]*") if (slurmd := _slurmd(folder)) is not None]
     mine = [slurmd for slurmd in found if slurmd.option("N") in ("", node)]
@@ -45,21 +47,21 @@ def find_slurmd(node: str, known: Slurmd | None, proc: Path = Path("/proc")) -> 
     return min(mine, key=lambda slurmd: slurmd.started, default=None)
 
 
-def began_ms(slurmd: Slurmd, proc: Path = Path("/proc")) -> int | None:
-    """Returns when it began, UTC."""
-    try:
-        lines = (proc / "stat").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return None
-    booted_s = next((int(line.split()[1]) for line in lines if line.startswith("btime ")), None)
-    return None if booted_s is None else booted_s * 1000 + slurmd.started * 1000 // _TICKS_A_SECOND
-
-
 def config_file(configured: str, slurmd: Slurmd | None) -> Path | None:
     """Returns slurm.conf: as configured, else as slurmd was told, else where it mostly is; None where it is not."""
     told = slurmd.option("f") if slurmd is not None else ""
     candidates = [configured] if configured else [told, os.environ.get("SLURM_CONF", ""), *SLURM_CONFS]
     return next((path for name in candidates if name and (path := Path(name)).is_file()), None)
+
+
+def cluster_name(config: Path | None) -> str:
+    """Returns ClusterName of slurm.conf as Slurm has it, in small letters; empty where the file does not say."""
+    try:
+        text = "" if config is None else config.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    found = _CLUSTER.search(text)
+    return "" if found is None else found[1].lower()
 
 
 def ask_for_gpus(program: str, slurmd: Slurmd | None, config: Path | None, timeout_s: float) -> bytes:
@@ -100,16 +102,7 @@ def _slurmd(folder: Path) -> Slurmd | None:
         words = (folder / "cmdline").read_bytes().decode(errors="replace").rstrip("\0").split("\0")
     except OSError:
         return None
-    started = _started(folder)
-    if started is None or not words[0] or {"-G", "-C", "-V"} & set(words):
+    ticks = started(int(folder.name), folder.parent)
+    if ticks is None or not words[0] or {"-G", "-C", "-V"} & set(words):
         return None
-    return Slurmd(int(folder.name), started, tuple(words))
-
-
-def _started(folder: Path) -> int | None:
-    try:
-        stat = (folder / "stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    # The name, in brackets, may hold anything; the start is the 20th word behind it.
-    return int(stat.rpartition(")")[2].split()[19])
+    return Slurmd(int(folder.name), ticks, tuple(words))

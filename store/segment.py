@@ -83,7 +83,7 @@ class Holding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     partition: str | None = None
     name: str | None = None
     devices: tuple[int, ...] = ()  # positions in Segment.devices
-    source: str = "hook"  # hook, cgroup, poll, process
+    source: str = "hook"  # hook, site (files of its own), step (environment), cgroup, poll, process
     shared: bool = False  # shards or MPS: never judged
 
 

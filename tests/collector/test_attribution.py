@@ -7,10 +7,16 @@ import pytest
 from collector.attribution import CHECK_MS, HookAttribution
 from collector.carryover import Carryover, OpenHold
 from collector.dropfiles import DropFolder
+from collector.found_jobs import FoundJobs
 from collector.gpu_list import GpuList
 from collector.holdings import PlacingAttribution, TellingAttribution
+from collector.job_processes import JobProcesses
 from collector.liveness import ControlGroups
+from collector.ranked import RankedAttribution
 from collector.readings import GpuProcess
+from collector.site_files import SiteFiles
+from collector.steps import StepEnvironments
+from store.formats.gpu_files import jobstats
 from store.segment import Device
 from tests.collector.slurmd_program import Slurmd
 
@@ -26,7 +32,7 @@ class Node:
     """A node's folder of drop-files, its control groups, and one daemon after another."""
 
     def __init__(self, path):
-        self.folder, self.groups = path / "jobs", path / "cgroup"
+        self.folder, self.groups, self.site = path / "jobs", path / "cgroup", path / "gpustat"
         self.folder.mkdir()
         self.groups.mkdir()
         self.carried = Carryover(boot=BOOT)
@@ -39,9 +45,17 @@ class Node:
         """Starts a daemon; one that is there already is forgotten, as by SIGKILL."""
         groups = ControlGroups(self.groups, "n1")
         gpu_list = GpuList(self.slurmd.where, self.carried)
-        self.daemon = HookAttribution(
+        hooks = HookAttribution(
             DropFolder(self.folder), groups, "site", lambda: self.lost, self.carried, gpu_list, removes=removes
         )
+        self.job_of = {}
+        witnesses = [
+            SiteFiles(self.site, jobstats),
+            StepEnvironments(groups, self.slurmd.proc),
+            JobProcesses(self.job_of.get),
+        ]
+        self.daemon = RankedAttribution(hooks, witnesses, FoundJobs(groups, "site", self.carried, self.slurmd.proc))
+        self.daemon._disputes._job_of = self.job_of.get
 
     def prolog(self, job, gpus, start_s=0, restart=0, boot=BOOT, **more):
         lines = {"JOB": job, "RESTART": restart, "START": T + start_s, "CLUSTER": "alpha", "GPUS": gpus}
@@ -290,11 +304,9 @@ def test_a_file_that_is_none_is_told_once(node):
 
 
 @pytest.fixture
-def job_of(node, monkeypatch):
+def job_of(node):
     """The job of each process by its id, as the control groups would say."""
-    jobs = {}
-    monkeypatch.setattr(node.daemon._disputes, "_job_of", jobs.get)
-    return jobs
+    return node.job_of
 
 
 def working(pid):

@@ -7,7 +7,7 @@ import pytest
 
 from collector.carryover import Carryover, ListedGpu
 from collector.gpu_list import GpuList
-from collector.slurmd import find_slurmd
+from collector.slurmd import cluster_name, config_file, find_slurmd
 from tests.collector.slurmd_program import BTIME_S, Slurmd
 
 BEGAN_S = 1000.0
@@ -146,6 +146,13 @@ def test_where_no_slurmd_is_seen_the_list_is_read_and_not_kept(slurmd):
     assert minors(read(slurmd, carried=carried)) == [0, 1, 2, 3]
     slurmd.says(("/dev/nvidia[1-3]", 3))
     assert minors(read(slurmd, carried=carried)) == [1, 2, 3]
+
+
+def test_the_cluster_is_called_as_slurm_has_it(slurmd):
+    slurmd.config.write_text("# ClusterName=old\n clustername = Alpha-1 # ours\nSlurmctldHost=x\n")
+    assert cluster_name(config_file(str(slurmd.config), None)) == "alpha-1"
+    slurmd.config.unlink()
+    assert cluster_name(config_file(str(slurmd.config), None)) == ""
 
 
 def test_a_device_file_says_its_minor_number_itself(slurmd):

@@ -1,0 +1,68 @@
+"""On a node without our hooks: what Slurm's control groups and steps say, held against what the jobs can open."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakenvml import child_env, write_scenario
+from tests.fakenvml.building import obstacle
+from tests.slurm.product import once
+from tests.slurm.running import SlurmCluster
+
+# Each task prints its process id, as the node counts, before it becomes `sleep`.
+SAYS_PID = "sh -c 'echo $SLURM_PROCID $$; exec sleep 120'"
+
+
+@pytest.fixture
+def jobs(slurm_cluster: SlurmCluster) -> Iterator[dict[str, int]]:
+    """Three jobs that hold the four GPUs of the node: a batch job, one bound to tasks, and an idle allocation."""
+    made = {
+        "batch": slurm_cluster.submit("alice", "--gres=gpu:1", script="#!/bin/sh\nexec sleep 120\n"),
+        "bound": slurm_cluster.submit(
+            "bob", "-n2", "--gpus-per-task=1", script=f"#!/bin/sh\nunset SLURM_JOB_GPUS\nexec srun {SAYS_PID}\n"
+        ),
+        "idle": salloc(slurm_cluster, "alice"),
+    }
+    yield made
+    for job in made.values():
+        slurm_cluster.as_root("scancel", str(job))
+        slurm_cluster.wait(job)
+
+
+def salloc(cluster: SlurmCluster, user: str) -> int:
+    cluster.as_user(user, "salloc", "--no-shell", "--gres=gpu:1", "--job-name=idle")
+    return int(cluster.as_root("squeue", "-h", "-u", user, "-n", "idle", "-o", "%A"))
+
+
+def test_jobs_are_found_by_their_steps_and_processes(
+    slurm_cluster: SlurmCluster, jobs: dict[str, int], tmp_path: Path
+) -> None:
+    if reason := obstacle():
+        pytest.skip(reason)
+    (node,) = slurm_cluster.nodes
+    truth = {
+        name: slurm_cluster.eventually(lambda job=job: slurm_cluster.hook_environment(node, job, "prolog"))
+        for name, job in jobs.items()
+    }
+    gpus = {name: sorted(map(int, found["SLURM_JOB_GPUS"].split(","))) for name, found in truth.items()}
+    pids = slurm_cluster.eventually(lambda: tasks(slurm_cluster, "bob", jobs["bound"], 2))
+    scenario = tmp_path / "scenario"
+    working = "".join(f"gpu.{gpu}.proc.0 = pid={pid}\n" for gpu, pid in zip(gpus["bound"], pids, strict=True))
+    write_scenario(scenario, f"count = 4\n{working}")
+    found = once(slurm_cluster, node, tmp_path, child_env(scenario))
+    held = {holding["job_id"]: holding for holding in found["holdings"]}
+    assert (held[str(jobs["batch"])]["devices"], held[str(jobs["batch"])]["source"]) == (gpus["batch"], "step")
+    assert (held[str(jobs["bound"])]["devices"], held[str(jobs["bound"])]["user"]) == (gpus["bound"], "bob")
+    assert str(jobs["idle"]) not in held, "which GPU it holds only Slurm's controller knows"
+    assert {holding["cluster"] for holding in held.values()} == {truth["batch"]["SLURM_CLUSTER_NAME"]}
+    begun_s = {row["JobIDRaw"]: int(row["Start"]) for row in slurm_cluster.sacct("-X", fields=("JobIDRaw", "Start"))}
+    assert all(abs(begun_s[job] * 1000 - holding["start_ms"]) <= 3000 for job, holding in held.items())
+
+
+def tasks(cluster: SlurmCluster, user: str, job: int, count: int) -> list[int] | None:
+    """Return the process ids of a job's tasks, by rank, once all have said theirs."""
+    path = cluster.home(user) / f"slurm-{job}.out"
+    lines: list[Any] = sorted(line.split() for line in path.read_text().splitlines()) if path.exists() else []
+    return [int(pid) for _, pid in lines] if len(lines) == count else None
