@@ -87,6 +87,12 @@ class SlurmCluster:
         """Run a command (sbatch, scancel, squeue) as a user to its end; return what it printed."""
         return self.operate("as", user, "--", *argv)
 
+    def start_as_user(self, user: str, *argv: str) -> subprocess.Popen[bytes]:
+        """Start a command that goes on (srun) as a user; who starts it ends it. What it prints is dropped."""
+        nowhere = subprocess.DEVNULL
+        command = self._operation("as", user, "--", *argv)
+        return subprocess.Popen(command, cwd=_REPOSITORY, stdin=nowhere, stdout=nowhere, stderr=nowhere)
+
     def as_root(self, *argv: str) -> str:
         """Run a Slurm client as root on the machine; return what it printed."""
         return _run(argv, {**os.environ, **self.environment})

@@ -38,7 +38,9 @@ def test_jobs_as_they_were(slurm_cluster: SlurmCluster, probe: AccountingProbe, 
     slurm_cluster.as_user("bob", "scancel", str(cancelled))
     with pytest.raises(RuntimeError):  # more GPUs than any node has
         slurm_cluster.submit("bob", "--gres=gpu:8", wrap="true")
-    odd = slurm_cluster.submit("alice", "--gres=gpu:2", f"--job-name={ODD}", f"--comment={ODD}", wrap="srun sleep 1")
+    odd = slurm_cluster.submit(
+        "alice", f"--nodelist={node}", "--gres=gpu:2", f"--job-name={ODD}", f"--comment={ODD}", wrap="srun sleep 1"
+    )
     array = slurm_cluster.submit("bob", "--array=0-1", "--gres=gpu:1", "--time=2:00:00", wrap="sleep 1; exit 3")
     whole = slurm_cluster.submit("alice", "--exclusive", "--mem=600M", wrap="sleep 1")
     cpu_only = slurm_cluster.submit("alice", wrap="sleep 1")

@@ -63,7 +63,9 @@ def test_a_busy_and_an_idle_job_of_two_users(
     node = slurm_cluster.nodes[0]
     slurm_cluster.eventually(lambda: hub.get("nodes")["items"] or None)
     jobs = {
-        user: slurm_cluster.submit(user, "--gres=gpu:1", f"--job-name={name}", wrap=f"sleep {JOB_S}")
+        user: slurm_cluster.submit(
+            user, f"--nodelist={node}", "--gres=gpu:1", f"--job-name={name}", wrap=f"sleep {JOB_S}"
+        )
         for user, name in (("alice", "train"), ("bob", "forgotten"))
     }
     gpus = {user: prolog(slurm_cluster, node, job)["SLURM_JOB_GPUS"] for user, job in jobs.items()}

@@ -27,7 +27,9 @@ def file_in_prolog_folder(slurm_cluster: SlurmCluster) -> Iterator[Path]:
 
 def test_jobs_of_two_users_hold_the_gpus_they_asked_for(slurm_cluster: SlurmCluster, node: str) -> None:
     jobs = {
-        user: slurm_cluster.submit(user, "--job-name=two\nlines", gres, wrap="sleep 1; ls /dev/nvidia?")
+        user: slurm_cluster.submit(
+            user, f"--nodelist={node}", "--job-name=two\nlines", gres, wrap="sleep 1; ls /dev/nvidia?"
+        )
         for user, gres in zip(("alice", "bob"), ALLOCATION, strict=True)
     }
     assert [slurm_cluster.wait(job) for job in jobs.values()] == ["COMPLETED", "COMPLETED"]
@@ -79,7 +81,7 @@ def test_scripts_of_a_test_run_as_hooks_on_the_node(
 ) -> None:
     file_in_prolog_folder.write_text("#!/bin/sh\nmkdir -p /run/note; echo $SLURM_JOB_GPUS > /run/note/$SLURM_JOB_ID\n")
     file_in_prolog_folder.chmod(0o755)
-    job = slurm_cluster.submit("bob", "--gres=gpu:1", script="#!/bin/sh\nid -un\n")
+    job = slurm_cluster.submit("bob", f"--nodelist={node}", "--gres=gpu:1", script="#!/bin/sh\nid -un\n")
     assert slurm_cluster.wait(job) == "COMPLETED"
     told = slurm_cluster.hook_environment(node, job, "prolog")
     program = slurm_cluster.run_in_node(node, ["cat", f"/run/note/{job}"])

@@ -37,7 +37,7 @@ def gres_conf(slurm_cluster: SlurmCluster) -> Iterator[Path]:
 
 def restart(cluster: SlurmCluster) -> None:
     """Start slurmd again, which reads gres.conf anew, and wait until it takes jobs."""
-    (node,) = cluster.nodes
+    node = cluster.nodes[0]
     cluster.change_node(node, "stop")
     cluster.change_node(node, "start")
     cluster.eventually(lambda: cluster.as_root("sinfo", "-h", "-n", node, "-o", "%T").strip() == "idle" or None)
@@ -55,14 +55,14 @@ def test_the_gpu_that_a_place_names_is_the_one_that_its_job_opens(
 ) -> None:
     if reason := obstacle():
         pytest.skip(reason)
-    (node,) = slurm_cluster.nodes
+    node = slurm_cluster.nodes[0]
     gres_conf.write_text("AutoDetect=off\n" + text.format(node=node))
     restart(slurm_cluster)
     scenario = tmp_path / "scenario"
     write_scenario(scenario, "count = 4\n" + "".join(f"gpu.{at}.minor = {minor}\n" for at, minor in enumerate(MINORS)))
     with hooks_installed(slurm_cluster):
         script = f'#!/bin/sh\npython3 -c "{_OPENED}"\nexec sleep 60\n'
-        jobs = [slurm_cluster.submit("alice", "--gres=gpu:1", script=script) for _ in range(4)]
+        jobs = [slurm_cluster.submit("alice", f"--nodelist={node}", "--gres=gpu:1", script=script) for _ in range(4)]
         truth = [slurm_cluster.eventually(lambda job=job: opened(slurm_cluster, job)) for job in jobs]
         found = once(slurm_cluster, node, tmp_path, child_env(scenario))
         for job in jobs:

@@ -50,9 +50,10 @@ def test_demand_by_what_it_waits_for(slurm_cluster: SlurmCluster, probe: QueuePr
         submitted.append(slurm_cluster.submit("bob", *options, wrap="sleep 600"))
         return submitted[-1]
 
-    first = submit("--gres=gpu:3")
+    there = f"--nodelist={slurm_cluster.nodes[0]}"
+    first = submit(there, "--gres=gpu:3")
     slurm_cluster.wait(first, {"RUNNING"})
-    submit("--gres=gpu:a100:4")
+    submit(there, "--gres=gpu:a100:4")
     submit("--gres=gpu:1", f"--dependency=afterok:{first}")
     submit("--gres=gpu:1", "--begin=now+1hour")
     submit("--gres=gpu:1", "--hold", f"--array={MANY}%2")
@@ -69,9 +70,10 @@ def test_demand_by_what_it_waits_for(slurm_cluster: SlurmCluster, probe: QueuePr
 
 
 def test_live_runs(slurm_cluster: SlurmCluster, probe: QueueProbe, submitted: list[int]) -> None:
-    (node,) = slurm_cluster.nodes
-    one = slurm_cluster.submit("alice", "--gres=gpu:1", f"--job-name={ODD}", "--time=90", wrap="sleep 600")
-    array = slurm_cluster.submit("bob", "--array=0", "--gres=gpu:2", wrap="sleep 600")
+    node = slurm_cluster.nodes[0]
+    there = f"--nodelist={node}"
+    one = slurm_cluster.submit("alice", there, "--gres=gpu:1", f"--job-name={ODD}", "--time=90", wrap="sleep 600")
+    array = slurm_cluster.submit("bob", there, "--array=0", "--gres=gpu:2", wrap="sleep 600")
     submitted += [one, array]
     for job in submitted:
         slurm_cluster.wait(job, {"RUNNING"})

@@ -1,0 +1,137 @@
+"""The truth test: what the product says of every run of a busy cluster, against what the test did and Slurm noted."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.fakenvml.building import obstacle
+from tests.slurm.product import Hub
+from tests.slurm.running import SlurmCluster
+from tests.slurm.truth.case import State
+from tests.slurm.truth.cases import CASES
+from tests.slurm.truth.crew import INTERVAL_MS, on_duty
+from tests.slurm.truth.play import Play
+from tests.slurm.truth.record import Run, runs
+from tests.slurm.truth.stage import Stage
+
+STATES: tuple[State, ...] = ("active", "low", "idle_held", "idle_empty", "unknown")
+MS_PER_H = 3_600_000
+
+
+@dataclass(repr=False)
+class Told:
+    """What was played, what is true of it, and the hub that tells of it, at rest."""
+
+    hub: Hub
+    truth: list[Run]
+    play: Play
+    statuses: dict[str, int]
+
+    def rows(self) -> dict[tuple[str, int], dict[str, Any]]:
+        """Returns the hub's runs by job id and start."""
+        return {(row["job_id"], row["start_ms"]): row for row in self.hub.get("jobs?range=24h&limit=1000")["items"]}
+
+    def runs(self) -> Iterator[tuple[Run, dict[str, Any]]]:
+        """Yields each run with what the hub says of it alone."""
+        rows = self.rows()
+        for run in self.truth:
+            row = rows[run.job_id, run.start_ms]
+            yield run, self.hub.get(f"jobs/{run.job_id}?run={row['run_key']}")
+
+
+@pytest.fixture(scope="module")
+def told(slurm_cluster: SlurmCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
+    if reason := obstacle():
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp("truth")
+    stages = {node: Stage(folder / f"{node}.scenario", slurm_cluster.gpus_per_node) for node in slurm_cluster.nodes}
+    with on_duty(slurm_cluster, folder, stages) as crew:
+        play = Play(slurm_cluster, CASES, stages, crew)
+        play.perform()
+
+        def as_accounted() -> list[Run] | None:
+            truth = runs(slurm_cluster, play, stages)
+            said = {key: row["state"] for key, row in Told(crew.hub, [], play, {}).rows().items()}
+            return truth if said == {(run.job_id, run.start_ms): run.state for run in truth} else None
+
+        def at_rest() -> bool | None:
+            health = crew.hub.get("health")
+            return True if health["pending_hours"] == health["pending_runs"] == 0 else None
+
+        try:
+            truth = slurm_cluster.eventually(as_accounted, timeout_s=30)
+        except TimeoutError:  # a test says better what is amiss
+            truth = runs(slurm_cluster, play, stages)
+        statuses = crew.stop()
+        slurm_cluster.eventually(at_rest, timeout_s=30)
+        yield Told(crew.hub, truth, play, statuses)
+
+
+def test_every_case_was_played_as_written(told: Told) -> None:
+    ended: dict[str, list[str]] = {}
+    for run in told.truth:
+        ended.setdefault(run.case, []).append(run.state)
+    assert {case.name: ended.get(case.name) for case in CASES} == {
+        case.name: [*case.ends] * case.parts for case in CASES
+    }
+    assert set(told.statuses.values()) == {0}
+
+
+def test_every_run_is_there_once_with_its_owner_and_its_times(told: Told) -> None:
+    names = ("job_id", "name", "user", "account", "partition", "state", "start_ms", "end_ms", "gpus")
+    said = {key: [row[name] for name in names] for key, row in told.rows().items()}
+    assert said == {(run.job_id, run.start_ms): [getattr(run, name) for name in names] for run in told.truth}
+    assert told.hub.get("jobs?range=24h")["total"]["count"] == len(told.truth)
+
+
+def test_every_run_has_its_gpus_and_no_others(told: Told) -> None:
+    for run, row in told.runs():
+        assert {gpu["gpu"] for gpu in row["gpus"] if gpu["node"]} == run.places, run.name
+        assert {gpu["source"] for gpu in row["gpus"] if gpu["node"]} <= {"hook"}, run.name
+
+
+def test_hours_are_the_truth_within_one_interval_an_edge(told: Told) -> None:
+    for run, row in told.runs():
+        assert round(row["gpu_h"] * MS_PER_H) == run.held_ms, run.name
+        for state in STATES:
+            said_ms, true_ms = row[f"{state}_gpu_h"] * MS_PER_H, run.times.get(state, 0)
+            assert said_ms == pytest.approx(true_ms, abs=run.edges[state] * INTERVAL_MS), (run.name, state)
+
+
+def test_what_is_found_is_what_was_idle_and_nobody_else(told: Told) -> None:
+    said = {(row["job_id"], row["rule"], row["user"]) for row in told.hub.get("findings?range=24h&limit=1000")["items"]}
+    assert said == {(run.job_id, run.rule, run.user) for run in told.truth if run.rule}
+    for looked, items in told.play.looks.items():
+        live = {row["name"] for row in items if row["rule"] == "idle_now" and row["name"] == looked}
+        assert live == {looked}
+
+
+def test_sums_agree_exactly(told: Told) -> None:
+    total = told.hub.get("summary?range=24h")["hours"]
+    assert sum(total[f"{state}_gpu_h"] for state in STATES) == pytest.approx(total["held_gpu_h"], abs=1e-12)
+    held_ms = sum(run.held_ms for run in told.truth)
+    assert round(total["held_gpu_h"] * MS_PER_H) == held_ms
+    for by in ("user", "account", "partition", "node", "model", "cluster", "day"):
+        rows = told.hub.get(f"summary?range=24h&by={by}")["breakdown"]
+        for figure in ("held_gpu_h", "idle_gpu_h", "unknown_gpu_h", *(f"{state}_gpu_h" for state in STATES)):
+            assert sum(row[figure] for row in rows) == pytest.approx(total[figure], abs=1e-12), (by, figure)
+    users = {row["key"]: row["held_gpu_h"] for row in told.hub.get("summary?range=24h&by=user")["breakdown"]}
+    for user, held_gpu_h in users.items():
+        assert round(held_gpu_h * MS_PER_H) == sum(run.held_ms for run in told.truth if run.user == user)
+
+
+def test_the_report_names_those_that_were_found(told: Told) -> None:
+    found = [run for run in told.truth if run.rule]
+    lines = told.hub.command("report").splitlines()
+    assert f"{len(found)} findings." in lines
+    for run in found:
+        assert [line for line in lines if {run.user, run.account, run.job_id} <= set(line.split())], run.name
+    report = told.hub.command("report", "--format", "json")
+    assert set(re.findall(r'/jobs/([0-9_+]+)"', report)) == {run.job_id for run in found}
+    assert json.loads(report)["figures"]["hours"]["held_gpu_h"] * MS_PER_H == pytest.approx(
+        sum(run.held_ms for run in told.truth)
+    )

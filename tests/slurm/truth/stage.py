@@ -1,0 +1,58 @@
+"""What the GPUs of one node do: written into the stand-in driver's scenario, and remembered with the moment."""
+
+import time
+import uuid
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.fakenvml import child_env, write_scenario
+from tests.slurm.truth.case import SCENARIO, STATES, Doing, State
+
+_MODEL = "gpu.*.model = a100"
+
+
+class Stage:
+    """GPUs by the minor number of their device file, which is what Slurm counts here."""
+
+    def __init__(self, scenario: Path, gpus: int) -> None:
+        self._scenario = scenario
+        self._uuids = [f"GPU-{uuid.uuid4()}" for _ in range(gpus)]  # those of the stand-in are the same on every node
+        self._now: dict[int, Doing] = dict.fromkeys(range(gpus), "idle")
+        self._log: dict[int, list[tuple[int, Doing]]] = {minor: [(0, "idle")] for minor in self._now}
+        self._write()
+
+    @property
+    def env(self) -> dict[str, str]:
+        """Variables with which a program sees these GPUs."""
+        return child_env(self._scenario)
+
+    def does(self, changes: Mapping[int, Doing]) -> None:
+        """From now on these GPUs do this."""
+        changed = {minor: doing for minor, doing in changes.items() if self._now[minor] != doing}
+        if not changed:
+            return
+        self._now |= changed
+        self._write()
+        now_ms = round(time.time() * 1000)
+        for minor, doing in changed.items():
+            self._log[minor].append((now_ms, doing))
+
+    def spent(self, minor: int, from_ms: int, to_ms: int) -> tuple[Counter[State], Counter[State]]:
+        """Returns milliseconds by state between two moments, and how many changes into or out of each lie there."""
+        times: Counter[State] = Counter()
+        edges: Counter[State] = Counter()
+        log = self._log[minor]
+        for (at_ms, doing), (next_ms, following) in zip(log, [*log[1:], (to_ms, None)], strict=True):
+            inside_ms = min(next_ms, to_ms) - max(at_ms, from_ms)
+            if inside_ms > 0:
+                times[STATES[doing]] += inside_ms
+            if following is not None and from_ms < next_ms < to_ms:
+                edges.update((STATES[doing], STATES[following]))
+        return times, edges
+
+    def _write(self) -> None:
+        lines = [f"count = {len(self._now)}", _MODEL]
+        lines += [f"gpu.{minor}.uuid = {name}" for minor, name in enumerate(self._uuids)]
+        lines += [f"gpu.{minor}.{line}" for minor, doing in self._now.items() for line in SCENARIO[doing]]
+        write_scenario(self._scenario, "\n".join(lines))
