@@ -12,7 +12,7 @@ from store.segment import Segment
 _POLL: Final = pa.schema(
     {
         "node_key": pa.int32(), "cluster": pa.string(), "at_ms": pa.int64(), "until_ms": pa.int64(),
-        "held_gpus": pa.int32(),
+        "whole": pa.bool_(), "held_gpus": pa.int32(),
     }
 )  # fmt: skip
 _PENDING: Final = pa.schema(
@@ -35,7 +35,10 @@ def keep(cursor: Cursor, segments: Sequence[tuple[Segment, int]]) -> None:
     )
     for key in known:
         polls.pop(key, None)
-    rows = [(node, cluster, at_ms, poll.until_ms, poll.held_gpus) for (node, at_ms), (cluster, poll) in polls.items()]
+    rows = [
+        (node, cluster, at_ms, poll.until_ms, poll.whole, poll.held_gpus)
+        for (node, at_ms), (cluster, poll) in polls.items()
+    ]
     with cursor.table("batch_poll", from_tuples(rows, _POLL)):
         cursor.execute("INSERT INTO queue_poll BY NAME SELECT * FROM batch_poll")
     pending = [
@@ -46,3 +49,8 @@ def keep(cursor: Cursor, segments: Sequence[tuple[Segment, int]]) -> None:
     if pending:
         with cursor.table("batch_pending", from_tuples(pending, _PENDING)):
             cursor.execute("INSERT INTO queue_pending BY NAME SELECT * FROM batch_pending")
+
+
+def whole_polls(cursor: Cursor) -> dict[str, int]:
+    """Returns by cluster when a poll last listed every live run."""
+    return dict(cursor.tuples("SELECT cluster, max(at_ms) FROM queue_poll WHERE whole GROUP BY cluster"))

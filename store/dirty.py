@@ -9,9 +9,9 @@ from typing import Final
 
 import pyarrow as pa
 
+from store.changes import Change
 from store.columns import HOUR_MS, from_tuples
 from store.database import Cursor
-from store.runbook import Change
 from store.schema import NODE_WORD_MS, RELEASING_MS, UNPLACED
 
 _STRETCHES: Final = pa.schema({"node_key": pa.int32(), "start_ms": pa.int64(), "end_ms": pa.int64()})
@@ -106,7 +106,7 @@ def mark_changes(cursor: Cursor, changes: Iterable[Change], before_ms: int, afte
                 SELECT DISTINCT node_key, greatest(start_ms, $before), $after FROM allocation WHERE end_ms IS NULL
                 UNION ALL
                 SELECT {UNPLACED}, greatest(start_ms, $before), $after FROM run
-                WHERE end_ms IS NULL AND db_index IS NOT NULL AND alloc_gpus > 0),
+                WHERE end_ms IS NULL AND alloc_gpus > 0),
             {_SPARE},
             stretch(node_key, start_ms, end_ms) AS (
                 SELECT node_key, start_ms, end_ms FROM changed

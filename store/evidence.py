@@ -6,7 +6,8 @@ from functools import lru_cache
 import msgspec
 from ClusterShell.NodeSet import NodeSet
 
-from store.identity import OPEN_STATES, Run
+from store.identity import OPEN_STATES, Run, later
+from store.live import settle_polled
 from store.segment import AccountingRun, Holding
 
 SESSION_GAP_MS = 600_000
@@ -26,11 +27,6 @@ class Allocation(msgspec.Struct):
         self.node_key = other.node_key
         self.start_ms = min(self.start_ms, other.start_ms)
         self.end_ms = later(self.end_ms, other.end_ms)
-
-
-def later(one: int | None, other: int | None) -> int | None:
-    """Returns the later of two moments, passing over None."""
-    return max((moment for moment in (one, other) if moment is not None), default=None)
 
 
 def apply_holding(run: Run, holding: Holding, to_ms: int) -> None:
@@ -94,10 +90,10 @@ _SAME_NAME = (
 )
 
 
-def settle(run: Run, allocations: Collection[Allocation], last_ms: dict[int, int]) -> None:
+def settle(run: Run, allocations: Collection[Allocation], last_ms: dict[int, int], whole_ms: int) -> None:
     """Brings start, end and state of a run in line with its allocations, once a batch's evidence is in.
 
-    ``last_ms`` says by node_key how far each node's data reaches.
+    ``last_ms`` says by node_key how far each node's data reaches; ``whole_ms``: when a poll last listed all live runs.
     """
     if run.db_index is not None:
         for allocation in allocations:
@@ -111,8 +107,13 @@ def settle(run: Run, allocations: Collection[Allocation], last_ms: dict[int, int
     elif allocations:
         ends = [allocation.end_ms for allocation in allocations if allocation.end_ms is not None]
         run.end_ms = max(ends) if len(ends) == len(allocations) else None
-    if run.is_piece:
-        return
+    elif run.polled_ms and run.db_index is None:
+        settle_polled(run, whole_ms)
+    if not run.is_piece:
+        _settle_state(run)
+
+
+def _settle_state(run: Run) -> None:
     if run.end_ms is not None:
         run.state = "ENDED"
     elif run.state not in OPEN_STATES or run.state == "ENDED":

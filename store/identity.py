@@ -58,6 +58,7 @@ class Run(msgspec.Struct, kw_only=True):
     shared: bool = False
     updated_ms: int = 0
     seen_ms: int = 0
+    polled_ms: int = 0
 
     @property
     def is_final(self) -> bool:
@@ -98,3 +99,8 @@ def _overlap_ms(run: Run, life: Life) -> int | None:
     if overlap >= 0 or (shorter <= _SHORT_MS and overlap >= -_NEAR_MS):
         return overlap
     return None
+
+
+def later(one: int | None, other: int | None) -> int | None:
+    """Returns the later of two moments, passing over None."""
+    return max((moment for moment in (one, other) if moment is not None), default=None)

@@ -121,7 +121,11 @@ def _store(cursor: Cursor, items: Sequence[Parsed], received_ms: int) -> None:
     for item in items:
         for row in item.accounting:
             book.describe(row, item.segment.written_ms)
-    book.settle(dict(cursor.tuples("SELECT node_key, last_ms FROM node")))
+    for item in items:
+        for poll in item.segment.queue:
+            for run in poll.runs:
+                book.live(run, poll.at_ms)
+    book.settle(dict(cursor.tuples("SELECT node_key, last_ms FROM node")), demand.whole_polls(cursor))
     changed = runtables.write(cursor, book)
     _insert_rows(cursor, items, places, entries)
     _keep_of_runs(cursor, items, places, entries)
@@ -156,7 +160,10 @@ def _touched(stretch: tuple[int, int], reached_ms: int) -> tuple[int, int]:
 def _book(cursor: Cursor, items: Sequence[Parsed], nodes: dict[str, int]) -> RunBook:
     held = {(h.kind, h.cluster, h.job_id) for item in items for h in item.segment.holdings}
     told = {("job", row.cluster, row.job_id_raw) for item in items for row in item.accounting}
-    return runtables.load(cursor, held.union(told, runtables.open_sessions(cursor, nodes.values())))
+    polls = [poll for item in items for poll in item.segment.queue]
+    listed = {("job", run.cluster, run.job_id_raw) for poll in polls for run in poll.runs}
+    over = runtables.unlisted(cursor) if polls else []
+    return runtables.load(cursor, held.union(told, listed, over, runtables.open_sessions(cursor, nodes.values())))
 
 
 def _observe(book: RunBook, items: Sequence[Parsed], places: Sequence[tuple[int, list[int]]]) -> list[list[Entry]]:

@@ -14,6 +14,7 @@ from store.possible import (
     why_no_hold,
     without_impossible,
 )
+from store.possible_queue import possible_polls
 from store.quarantine import Refusal
 from store.segment import AccountingRun, Segment, SegmentError, Table, decode
 
@@ -51,13 +52,15 @@ def _parsed(segment: Segment, received_ms: int, *, synthetic: bool) -> Parsed:
     rows = Rows(segment)
     # The raw columns are not kept: of a column that nobody knows nothing is stored but its name.
     hosts = HostRows(segment, CLOCK_UNSET_MS, latest_ms)
-    bare = msgspec.structs.replace(without_impossible(segment, latest_ms), samples=Table(), hosts=Table())
+    polls, not_live = possible_polls(segment.queue, latest_ms)
+    possible_parts = without_impossible(segment, latest_ms)
+    bare = msgspec.structs.replace(possible_parts, samples=Table(), hosts=Table(), queue=polls)
     possible, passed_over = _pass_over_holds(bare, rows, hosts, latest_ms)
     item = Parsed(possible, rows, hosts)
     _refuse_foreign(item, received_ms, synthetic=synthetic)
     refuse_impossible(segment, latest_ms)
     _take_accounting(item, latest_ms)
-    item.passed_over += passed_over
+    item.passed_over += [*passed_over, *not_live]
     return item
 
 

@@ -11,7 +11,6 @@ from typing import Final, TypeVar
 import msgspec
 
 from store.possible_inventory import possible_readings
-from store.possible_queue import possible_polls
 from store.segment import (
     AccountingRun,
     Device,
@@ -35,9 +34,9 @@ CLOCK_UNSET_MS: Final = 1_000_000_000_000
 MAX_HELD_MS: Final = 3 * 366 * 86_400_000
 MAX_INTERVAL_MS: Final = 3_600_000
 # Slurm's 123, 123_4 and 123+1, and what a node calls its sessions: they stand in commands that people copy.
-_WORD: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,399}")
-_NODE: Final = re.compile(r"[A-Za-z0-9_.-]{1,255}")  # one of them: a folded range may stand for any number
-_MOST_NODES: Final = 100_000
+WORD: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,399}")
+NODE: Final = re.compile(r"[A-Za-z0-9_.-]{1,255}")  # one of them: a folded range may stand for any number
+MOST_NODES: Final = 100_000
 MAX_LETTERS: Final = 2_000
 _MOST_SLICES: Final = 1024
 _MOST: Final = (1 << 31) - 1
@@ -70,7 +69,7 @@ def refuse_impossible(segment: Segment, latest_ms: int) -> None:
 
 def why_no_hold(holding: Holding, last_ms: int, latest_ms: int) -> str | None:
     """Returns why a hold cannot be, None where it can: a drop-file gone wrong must not cost its node's rows."""
-    if not _WORD.fullmatch(holding.job_id):
+    if not WORD.fullmatch(holding.job_id):
         return "is no job id"
     end_ms = holding.start_ms if holding.end_ms is None else holding.end_ms
     if not CLOCK_UNSET_MS <= holding.start_ms <= end_ms <= latest_ms or _is_long(holding.start_ms, last_ms):
@@ -107,22 +106,21 @@ def without_impossible(segment: Segment, latest_ms: int) -> Segment:
         segment,
         agent=segment.agent[:MAX_LETTERS],
         devices=tuple(map(_known, segment.devices)),
-        holdings=tuple(map(_cut, segment.holdings)),
-        accounting=tuple(map(_cut, segment.accounting)),
-        events=tuple(_cut(one) for one in segment.events if event(one)),
-        nulls=tuple(_cut(one) for one in segment.nulls if null(one)),
-        processes=tuple(_cut(_fitting(one)) for one in segment.processes if process(one)),
-        probes=tuple(_cut(one) for one in segment.probes if probe(one)),
+        holdings=tuple(map(cut, segment.holdings)),
+        accounting=tuple(map(cut, segment.accounting)),
+        events=tuple(cut(one) for one in segment.events if event(one)),
+        nulls=tuple(cut(one) for one in segment.nulls if null(one)),
+        processes=tuple(cut(_fitting(one)) for one in segment.processes if process(one)),
+        probes=tuple(cut(one) for one in segment.probes if probe(one)),
         inventory=possible_readings(segment.inventory, CLOCK_UNSET_MS, latest_ms),
-        queue=possible_polls(segment.queue, CLOCK_UNSET_MS, latest_ms),
     )
 
 
 def why_impossible(row: AccountingRun, written_ms: int, latest_ms: int) -> str | None:
     """Returns why a row of accounting cannot be, None where it can. The many others of its segment are good."""
-    if not (_WORD.fullmatch(row.job_id_raw) and _WORD.fullmatch(row.job_id)):
+    if not (WORD.fullmatch(row.job_id_raw) and WORD.fullmatch(row.job_id)):
         return f"is called {row.job_id[:80]!r}, which is no job id"
-    if len(row.nodes) > _MOST_NODES or not all(_NODE.fullmatch(name) for name in row.nodes):
+    if len(row.nodes) > MOST_NODES or not all(NODE.fullmatch(name) for name in row.nodes):
         return "is said to run on what is no list of nodes"
     if row.start_ms is not None:
         end_ms = row.start_ms if row.end_ms is None else row.end_ms
@@ -150,7 +148,7 @@ def _fitting(process: ProcessSeen) -> ProcessSeen:
     return msgspec.structs.replace(process, mem_max_mib=None)
 
 
-def _cut(one: T) -> T:
+def cut(one: T) -> T:
     """Returns the part of a segment with its longest texts cut: Slurm's own names have 1024 letters at most."""
     long = {
         name: value[:MAX_LETTERS]
@@ -162,7 +160,7 @@ def _cut(one: T) -> T:
 
 def _known(device: Device) -> Device:
     """Integrated memory is reported as 0 MiB; a driver that fails half-way may report anything."""
-    device = _cut(device)
+    device = cut(device)
     total_mib, limit_w = device.mem_total_mib, device.power_limit_w
     possible_total = total_mib is None or 0 < total_mib <= _MOST
     possible_limit = limit_w is None or (math.isfinite(limit_w) and 0 < limit_w <= _MOST_W)

@@ -20,7 +20,17 @@ from store.states import ROW_ORDER, parked_sql, state_sql
 
 MINUTE_MS: Final = 60_000
 _TIMES: Final = (
-    *("held_ms", "covered_ms", "active_ms", "low_ms", "idle_held_ms", "idle_ms", "unknown_ms", "unmeasurable_ms"),
+    *(
+        "held_ms",
+        "suspended_ms",
+        "covered_ms",
+        "active_ms",
+        "low_ms",
+        "idle_held_ms",
+        "idle_ms",
+        "unknown_ms",
+        "unmeasurable_ms",
+    ),
     *("stray_ms", "parked_ms"),
 )
 
@@ -91,28 +101,51 @@ following AS (
     FROM allocation a JOIN run r USING (run_key)
     WHERE a.start_ms >= (SELECT min(start_ms) FROM candidate) AND a.start_ms < $high
         AND a.gpu_key IN (SELECT gpu_key FROM candidate)),
-held AS MATERIALIZED (
+whole AS (
     SELECT c.run_key, c.gpu_key, c.node_key, c.start_ms,
-        least(coalesce(c.end_ms, $as_of), f.next_ms) AS end_ms
+        least(coalesce(c.end_ms, $as_of), f.next_ms) AS end_ms, 1 AS gpus
     FROM candidate c JOIN following f USING (run_key, gpu_key)),
 unplaced AS (
     SELECT r.run_key, r.start_ms, coalesce(r.end_ms, $as_of) AS end_ms, r.alloc_gpus - count(a.gpu_key) AS gpus
     FROM run r LEFT JOIN allocation a USING (run_key)
-    WHERE r.db_index IS NOT NULL AND r.alloc_gpus > 0 AND r.start_ms < $high AND coalesce(r.end_ms, $as_of) > $low
+    WHERE r.alloc_gpus > 0 AND r.start_ms < $high AND coalesce(r.end_ms, $as_of) > $low
         AND EXISTS (FROM work WHERE node_key = {UNPLACED})
     GROUP BY r.run_key, r.start_ms, r.end_ms, r.alloc_gpus HAVING r.alloc_gpus > count(a.gpu_key)),
 holding AS (
-    SELECT run_key, gpu_key, node_key, start_ms, end_ms, 1 AS gpus FROM held
+    FROM whole
     UNION ALL BY NAME
     SELECT run_key, {UNPLACED} AS gpu_key, {UNPLACED} AS node_key, start_ms, end_ms, gpus FROM unplaced),
+suspended AS (
+    SELECT h.run_key, h.gpu_key, h.node_key, h.gpus, greatest(s.start_ms, h.start_ms) AS start_ms,
+        least(coalesce(s.end_ms, h.end_ms), h.end_ms) AS end_ms
+    FROM holding h JOIN suspension s USING (run_key)
+    WHERE s.start_ms < h.end_ms AND coalesce(s.end_ms, h.end_ms) > greatest(s.start_ms, h.start_ms)),
+-- What suspensions leave of a hold: from its start, and from the end of each, to where the next one begins.
+held AS MATERIALIZED (
+    SELECT * FROM (
+        SELECT run_key, gpu_key, node_key, gpus, from_ms AS start_ms, coalesce(
+            lead(cut_ms) OVER (PARTITION BY run_key, gpu_key ORDER BY cut_ms NULLS FIRST), hold_end_ms) AS end_ms
+        FROM (
+            SELECT run_key, gpu_key, node_key, gpus, NULL::BIGINT AS cut_ms, start_ms AS from_ms, end_ms AS hold_end_ms
+            FROM holding
+            UNION ALL
+            SELECT s.run_key, s.gpu_key, s.node_key, s.gpus, s.start_ms, s.end_ms, h.end_ms
+            FROM suspended s JOIN holding h USING (run_key, gpu_key)))
+    WHERE end_ms > start_ms),
+stretch AS (
+    SELECT *, FALSE AS suspended FROM held UNION ALL BY NAME SELECT *, TRUE AS suspended FROM suspended),
 in_hour AS (
-    SELECT h.run_key, h.gpu_key, h.node_key, h.gpus, greatest(h.start_ms, w.from_ms) AS start_ms,
+    SELECT h.run_key, h.gpu_key, h.node_key, h.gpus, h.suspended, greatest(h.start_ms, w.from_ms) AS start_ms,
         least(h.end_ms, w.to_ms) AS end_ms
-    FROM holding h JOIN work w USING (node_key) WHERE h.start_ms < w.to_ms AND h.end_ms > w.from_ms),
+    FROM stretch h JOIN work w USING (node_key) WHERE h.start_ms < w.to_ms AND h.end_ms > w.from_ms),
 held_minute AS (
-    SELECT minute * {MINUTE_MS} AS minute_ms, node_key, gpu_key, run_key, (gpus
-        * (least(end_ms, (minute + 1) * {MINUTE_MS}) - greatest(start_ms, minute * {MINUTE_MS})))::BIGINT AS held_ms
-    FROM (SELECT *, unnest(range(start_ms // {MINUTE_MS}, (end_ms - 1) // {MINUTE_MS} + 1)) AS minute FROM in_hour))
+    SELECT minute * {MINUTE_MS} AS minute_ms, node_key, gpu_key, run_key,
+        coalesce(sum(ms) FILTER (NOT suspended), 0)::BIGINT AS held_ms,
+        sum(ms) FILTER (suspended)::BIGINT AS suspended_ms
+    FROM (
+        SELECT *, gpus * (least(end_ms, (minute + 1) * {MINUTE_MS}) - greatest(start_ms, minute * {MINUTE_MS})) AS ms
+        FROM (SELECT *, unnest(range(start_ms // {MINUTE_MS}, (end_ms - 1) // {MINUTE_MS} + 1)) AS minute FROM in_hour))
+    GROUP BY ALL)
 """  # noqa: S608 - constants
 
 
@@ -168,13 +201,15 @@ def _minutes_sql() -> str:
     return f"""
     INSERT INTO gpu_minute
     WITH {_HELD_SQL},
-    taken AS (SELECT minute_ms, gpu_key, sum(held_ms)::BIGINT AS ms FROM held_minute GROUP BY minute_ms, gpu_key)
-    SELECT h.minute_ms, h.node_key, h.gpu_key, h.run_key, coalesce(s.rows, 0), h.held_ms,
+    taken AS (
+        SELECT minute_ms, gpu_key, sum(held_ms + coalesce(suspended_ms, 0))::BIGINT AS ms
+        FROM held_minute GROUP BY minute_ms, gpu_key)
+    SELECT h.minute_ms, h.node_key, h.gpu_key, h.run_key, coalesce(s.rows, 0), h.held_ms, h.suspended_ms,
         coalesce(s.covered_ms, 0), {states}, h.held_ms - ({measured}), coalesce(s.unmeasurable_ms, 0), 0,
         coalesce(s.parked_ms, 0), {names}
     FROM held_minute h LEFT JOIN summed s USING (minute_ms, node_key, gpu_key, run_key)
     UNION ALL
-    SELECT s.minute_ms, s.node_key, s.gpu_key, NULL, s.rows, 0, s.covered_ms, 0, 0, 0, 0, 0, 0,
+    SELECT s.minute_ms, s.node_key, s.gpu_key, NULL, s.rows, 0, NULL, s.covered_ms, 0, 0, 0, 0, 0, 0,
         -- Work in a minute that is partly held may be the holder's own, before the node knew of it: at most the rest
         -- of the minute is stray. On a host without Slurm nothing is.
         CASE WHEN n.slurm THEN

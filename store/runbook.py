@@ -5,53 +5,62 @@ from typing import Self
 
 import msgspec
 
+from store import suspensions
+from store.changes import Change, allocation_changes, unplaced_changes
 from store.evidence import Allocation, apply_accounting, apply_holding, settle
 from store.identity import Life, Run, matching
+from store.live import apply_live
 from store.schema import UNPLACED
-from store.segment import AccountingRun, Holding
+from store.segment import AccountingRun, Holding, LiveRun
+from store.suspensions import Suspensions, changed
 
 JobId = tuple[str, str, str]
 """Kind, cluster and raw job id."""
 
 
-class Change(msgspec.Struct, frozen=True):
-    """A stretch on a node whose held time is not what the rollups say; ``gpu_key`` UNPLACED: of no known GPU.
-
-    ``end_ms`` None: as far as the data reaches. ``start_ms`` None: between ``end_ms`` and where the data reached before
-    the batch, whichever is earlier.
-    """
-
-    node_key: int
-    gpu_key: int
-    start_ms: int | None
-    end_ms: int | None
-
-
 class Entry:
     """A run of the book with its allocations by gpu_key, and what both were before the batch."""
 
-    def __init__(self, run: Run, allocations: dict[int, Allocation], *, stored: bool) -> None:
+    def __init__(
+        self,
+        run: Run,
+        allocations: dict[int, Allocation],
+        suspensions: Suspensions | None = None,
+        *,
+        stored: bool,
+    ) -> None:
         self.run = run
         self.allocations = allocations
-        self.before = _copy(run, allocations) if stored else None
+        self.suspensions: Suspensions = suspensions or {}
+        self.before = self._copy() if stored else None
         self.touched = False
         self.merged_into: Self | None = None
 
     @property
     def is_changed(self) -> bool:
         """Whether the tables must be written."""
-        return self.touched and self.before != (self.run, self.allocations)
+        return self.touched and self.before != (self.run, self.allocations, self.suspensions)
+
+    def _copy(self) -> tuple[Run, dict[int, Allocation], Suspensions]:
+        return (
+            msgspec.structs.replace(self.run),
+            {key: msgspec.structs.replace(value) for key, value in self.allocations.items()},
+            {key: msgspec.structs.replace(value) for key, value in self.suspensions.items()},
+        )
 
     def changes(self) -> list[Change]:
         """Returns where held time changed: what only the state before or only the state after covers."""
-        old_run, old = self.before or (None, {})
+        old_run, old, old_suspensions = self.before or (None, {}, {})
         new_run, new = (None, {}) if self.merged_into else (self.run, self.allocations)
         found: list[Change] = []
         if old_run is not None and new_run is not None and old_run.shared != new_run.shared:
             new = {}  # each hold is cut short by the next one, or is not: all of it may change
         for gpu_key in old.keys() | new.keys():
-            found += _allocation_changes(gpu_key, old.get(gpu_key), new.get(gpu_key))
-        return found + _unplaced_changes((old_run, len(old)), (new_run, len(self.allocations)))
+            found += allocation_changes(gpu_key, old.get(gpu_key), new.get(gpu_key))
+        for start_ms, end_ms in changed(old_suspensions, self.suspensions):
+            places = {(held.node_key, gpu_key) for gpu_key, held in self.allocations.items()}
+            found += [Change(*place, start_ms, end_ms) for place in (*places, (UNPLACED, UNPLACED))]
+        return found + unplaced_changes((old_run, len(old)), (new_run, len(self.allocations)))
 
 
 class RunBook:
@@ -121,16 +130,48 @@ class RunBook:
         entry.touched = True
         apply_accounting(entry.run, row, written_ms)
 
-    def settle(self, last_ms: dict[int, int]) -> None:
-        """Brings every touched run in line with its allocations; ``last_ms``: node_key -> how far its data reaches.
+    def live(self, live: LiveRun, at_ms: int) -> None:
+        """Works in a run that the poll of the queue at ``at_ms`` listed."""
+        life = Life(live.start_ms, max(at_ms, live.start_ms), live.restart)
+        entry = self._joined(self._of("job", live.cluster, live.job_id_raw), life)
+        if entry is None:
+            if not live.alloc_gpus:
+                return
+            entry = Entry(
+                Run(
+                    kind="job",
+                    cluster=live.cluster,
+                    job_id_raw=live.job_id_raw,
+                    job_id=live.job_id,
+                    restart=live.restart or 0,
+                    start_ms=live.start_ms,
+                ),
+                {},
+                stored=False,
+            )
+            self.add(entry)
+        entry.touched = True
+        apply_live(entry.run, live, at_ms)
+        suspensions.note(entry.suspensions, live)
 
-        A session that nobody speaks of any more is over by that alone.
+    def settle(self, last_ms: dict[int, int], whole_ms: dict[str, int]) -> None:
+        """Brings every touched run in line with its allocations.
+
+        A session that nobody speaks of any more is over by that alone, and so is a run that the newest poll of every
+        live run does not list.
+
+        Args:
+            last_ms: node_key -> how far its data reaches.
+            whole_ms: cluster -> when a poll of its queue last listed every live run.
         """
         for entries in self._entries.values():
             for entry in entries:
-                entry.touched = entry.touched or entry.run.kind == "session"
+                run = entry.run
+                unlisted = run.end_ms is None and 0 < run.polled_ms < whole_ms.get(run.cluster, 0)
+                entry.touched = entry.touched or run.kind == "session" or unlisted
         for entry in self.touched():
-            settle(entry.run, entry.allocations.values(), last_ms)
+            settle(entry.run, entry.allocations.values(), last_ms, whole_ms.get(entry.run.cluster, 0))
+            suspensions.settle(entry.run, entry.suspensions)
 
     def touched(self) -> list[Entry]:
         """Returns the entries that the batch spoke of, those merged away left out."""
@@ -171,10 +212,6 @@ def _says_less(run: Run) -> bool:
     return run.db_index is None or run.is_piece
 
 
-def _copy(run: Run, allocations: dict[int, Allocation]) -> tuple[Run, dict[int, Allocation]]:
-    return msgspec.structs.replace(run), {key: msgspec.structs.replace(value) for key, value in allocations.items()}
-
-
 def _merge(kept: Entry, other: Entry) -> Entry:
     run, gone = kept.run, other.run
     if run.db_index is None or gone.is_piece:
@@ -183,7 +220,9 @@ def _merge(kept: Entry, other: Entry) -> Entry:
         run.end_ms = None if None in (run.end_ms, gone.end_ms) else max(run.end_ms or 0, gone.end_ms or 0)
     run.restart = max(run.restart, gone.restart)
     run.seen_ms = max(run.seen_ms, gone.seen_ms)
+    run.polled_ms = max(run.polled_ms, gone.polled_ms)
     run.shared = run.shared or gone.shared
+    suspensions.merge(kept.suspensions, other.suspensions)
     for gpu_key, allocation in other.allocations.items():
         _allocate(kept, gpu_key, allocation)
     other.merged_into, kept.touched = kept, True
@@ -196,48 +235,3 @@ def _allocate(entry: Entry, gpu_key: int, seen: Allocation) -> None:
         entry.allocations[gpu_key] = msgspec.structs.replace(seen)
     else:
         known.widen(seen)
-
-
-def _allocation_changes(gpu_key: int, old: Allocation | None, new: Allocation | None) -> list[Change]:
-    if old is None or new is None:
-        only = old or new
-        assert only is not None  # noqa: S101 - the key came from one of the two
-        return [Change(only.node_key, gpu_key, only.start_ms, only.end_ms)]
-    if old.node_key != new.node_key:
-        return [Change(a.node_key, gpu_key, a.start_ms, a.end_ms) for a in (old, new)]
-    return [
-        Change(new.node_key, gpu_key, start, end)
-        for start, end in _difference(old.start_ms, old.end_ms, new.start_ms, new.end_ms)
-    ]
-
-
-def _unplaced_changes(old: tuple[Run | None, int], new: tuple[Run | None, int]) -> list[Change]:
-    """Where the GPUs that accounting counts and no node showed, or their time, are others than before."""
-    before, after = (_unplaced(run, placed) for run, placed in (old, new))
-    if before == after:
-        return []
-    return [
-        Change(UNPLACED, UNPLACED, run.start_ms, run.end_ms)
-        for run, missing in ((old[0], before), (new[0], after))
-        if run is not None and missing
-    ]
-
-
-def _unplaced(run: Run | None, placed: int) -> tuple[int, int, int | None] | None:
-    missing = (run.alloc_gpus or 0) - placed if run is not None and run.db_index is not None else 0
-    return (missing, run.start_ms, run.end_ms) if run is not None and missing > 0 else None
-
-
-def _difference(
-    start: int, end: int | None, new_start: int, new_end: int | None
-) -> list[tuple[int | None, int | None]]:
-    parts: list[tuple[int | None, int | None]] = []
-    if start != new_start:
-        parts.append((min(start, new_start), max(start, new_start)))
-    if end is None and new_end is not None:
-        parts.append((None, new_end))  # it counted as far as the data reached, which is not what is known now
-    elif new_end is None and end is not None:
-        parts.append((end, None))
-    elif end is not None and new_end is not None and end != new_end:
-        parts.append((min(end, new_end), max(end, new_end)))
-    return parts

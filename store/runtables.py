@@ -11,6 +11,7 @@ from store.database import Cursor
 from store.evidence import Allocation
 from store.identity import Run
 from store.runbook import Entry, JobId, RunBook, final
+from store.suspensions import Suspension, Suspensions
 
 _SQL_NAMES: Final = {field: f'"{field}"' for field in Run.__struct_fields__}
 _ARROW: Final = {str: pa.string(), int: pa.int64(), bool: pa.bool_()}
@@ -31,6 +32,12 @@ _ALLOCATION_SCHEMA: Final = pa.schema(
         "start_ms": pa.int64(), "end_ms": pa.int64(), "source": pa.string(),
     }
 )  # fmt: skip
+_SUSPENSION_SCHEMA: Final = pa.schema(
+    {
+        "run_key": pa.int32(), "ran_s": pa.int32(), "told_start_ms": pa.int64(), "told_end_ms": pa.int64(),
+        "start_ms": pa.int64(), "end_ms": pa.int64(),
+    }
+)  # fmt: skip
 _RUNS_SQL: Final = (
     f"SELECT {', '.join(_SQL_NAMES.values())} FROM run "  # noqa: S608 - the fields of Run
     "SEMI JOIN batch_job USING (kind, cluster, job_id_raw)"
@@ -42,9 +49,10 @@ def load(cursor: Cursor, jobs: Iterable[JobId]) -> RunBook:
     book = RunBook()
     with cursor.table("batch_job", from_tuples(list(jobs), _JOB_SCHEMA)):
         runs = cursor.rows(_RUNS_SQL, None, Run)
-    allocations = _allocations(cursor, [run.run_key for run in runs])
+    keys = [run.run_key for run in runs]
+    allocations, suspensions = _allocations(cursor, keys), _suspensions(cursor, keys)
     for run in runs:
-        book.add(Entry(run, allocations.get(run.run_key, {}), stored=True))
+        book.add(Entry(run, allocations.get(run.run_key, {}), suspensions.get(run.run_key), stored=True))
     return book
 
 
@@ -55,6 +63,26 @@ def open_sessions(cursor: Cursor, node_keys: Iterable[int]) -> list[JobId]:
         "WHERE r.kind = 'session' AND r.end_ms IS NULL AND a.node_key IN (SELECT unnest($1::INTEGER[]))",
         [sorted(set(node_keys))],
     )
+
+
+def unlisted(cursor: Cursor) -> list[JobId]:
+    """Returns the open runs that only polls describe and that the newest poll of every live run may have left out."""
+    return cursor.tuples("""
+        SELECT DISTINCT r.kind, r.cluster, r.job_id_raw FROM run r
+        JOIN (SELECT cluster, max(at_ms) AS at_ms FROM queue_poll WHERE whole GROUP BY cluster) q USING (cluster)
+        WHERE r.end_ms IS NULL AND r.db_index IS NULL AND r.polled_ms > 0 AND r.polled_ms < q.at_ms""")
+
+
+def _suspensions(cursor: Cursor, run_keys: Sequence[int]) -> dict[int, Suspensions]:
+    found: dict[int, Suspensions] = {}
+    rows = cursor.tuples(
+        "SELECT run_key, ran_s, told_start_ms, told_end_ms, start_ms, end_ms FROM suspension "
+        "WHERE run_key IN (SELECT unnest($1::INTEGER[]))",
+        [list(run_keys)],
+    )
+    for run_key, ran_s, *rest in rows:
+        found.setdefault(run_key, {})[ran_s] = Suspension(*rest)
+    return found
 
 
 def _allocations(cursor: Cursor, run_keys: Sequence[int]) -> dict[int, dict[int, Allocation]]:
@@ -97,10 +125,28 @@ def _store(cursor: Cursor, changed: Sequence[Entry]) -> None:
     ]
     with cursor.table("batch_allocation", from_tuples(rows, _ALLOCATION_SCHEMA)):
         cursor.execute("INSERT OR REPLACE INTO allocation BY NAME SELECT * FROM batch_allocation")
+    stretches = [
+        (entry.run.run_key, ran_s, each.told_start_ms, each.told_end_ms, each.start_ms, each.end_ms)
+        for entry in changed
+        for ran_s, each in entry.suspensions.items()
+    ]
+    if stretches:
+        with cursor.table("batch_suspension", from_tuples(stretches, _SUSPENSION_SCHEMA)):
+            cursor.execute("INSERT OR REPLACE INTO suspension BY NAME SELECT * FROM batch_suspension")
 
 
 _OF_ONE_RUN: Final = (
-    *("run", "allocation", "footprint_gpu", "footprint_run", "finding", "finding_hour", "unjudged", "dirty_run"),
+    *(
+        "run",
+        "allocation",
+        "suspension",
+        "footprint_gpu",
+        "footprint_run",
+        "finding",
+        "finding_hour",
+        "unjudged",
+        "dirty_run",
+    ),
 )
 
 

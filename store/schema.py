@@ -57,11 +57,12 @@ def rollup_columns(metric: Metric) -> tuple[str, ...]:
 
 def _rollup_table(name: str, bucket: str) -> str:
     metrics = ", ".join(column for metric in METRICS for column in rollup_columns(metric))
-    # run_key is NULL for time that no run held. held_ms = active + low + idle_held + idle + unknown, exactly;
-    # where run_key is NULL held_ms is 0 and stray_ms says how much of the covered time was work without a holder.
+    # run_key is NULL for time that no run held. held_ms = active + low + idle_held + idle + unknown, exactly. Beside it
+    # and no part of it is suspended_ms (NULL: none). Where run_key is NULL held_ms is 0 and stray_ms says how much of
+    # the covered time was work without a holder.
     return f"""CREATE TABLE {name} (
         {bucket} BIGINT NOT NULL, node_key INTEGER NOT NULL, gpu_key INTEGER NOT NULL, run_key INTEGER,
-        rows UINTEGER NOT NULL, held_ms BIGINT NOT NULL, covered_ms BIGINT NOT NULL,
+        rows UINTEGER NOT NULL, held_ms BIGINT NOT NULL, suspended_ms BIGINT, covered_ms BIGINT NOT NULL,
         active_ms BIGINT NOT NULL, low_ms BIGINT NOT NULL, idle_held_ms BIGINT NOT NULL, idle_ms BIGINT NOT NULL,
         unknown_ms BIGINT NOT NULL, unmeasurable_ms BIGINT NOT NULL,
         stray_ms BIGINT NOT NULL, parked_ms BIGINT NOT NULL,
@@ -90,6 +91,7 @@ VERSION_1: tuple[str, ...] = (
     # until then. end_ms NULL: still running. kind: job | session. state: Slurm's word once accounting has it; before
     # that RUNNING, or ENDED where the nodes saw it end and nobody has said how. updated_ms: when the accounting row was
     # written that describes the run (0: none yet). seen_ms: last moment at which anybody said that the run lives.
+    # polled_ms: last poll of the queue that listed it (0: none).
     """CREATE TABLE run (
         run_key INTEGER PRIMARY KEY, kind VARCHAR NOT NULL, cluster VARCHAR NOT NULL, job_id_raw VARCHAR NOT NULL,
         job_id VARCHAR NOT NULL, restart INTEGER NOT NULL, db_index BIGINT, user_name VARCHAR, uid BIGINT,
@@ -98,13 +100,17 @@ VERSION_1: tuple[str, ...] = (
         elapsed_ms BIGINT, timelimit_ms BIGINT, timelimit_unlimited BOOLEAN NOT NULL, nodes INTEGER, node_list VARCHAR,
         req_gpus INTEGER, alloc_gpus INTEGER, gpu_type VARCHAR, alloc_cpus INTEGER, req_mem_mib BIGINT,
         max_rss_mib BIGINT, cpu_ms BIGINT, work_dir VARCHAR, shared BOOLEAN NOT NULL, updated_ms BIGINT NOT NULL,
-        seen_ms BIGINT)""",
+        seen_ms BIGINT, polled_ms BIGINT)""",
     "CREATE INDEX run_by_id ON run (cluster, job_id_raw)",
     # One row per run and GPU: half open [start_ms, end_ms), end NULL while it lasts. A session's end is known only by
     # its processes' absence, so its rows always end where it was last seen.
     """CREATE TABLE allocation (
         run_key INTEGER NOT NULL, gpu_key INTEGER NOT NULL, node_key INTEGER NOT NULL, start_ms BIGINT NOT NULL,
         end_ms BIGINT, source VARCHAR NOT NULL, PRIMARY KEY (run_key, gpu_key))""",
+    # When runs were suspended, from polls of the queue; ran_s: how long the run had run before. end_ms NULL: it lasts.
+    """CREATE TABLE suspension (
+        run_key INTEGER NOT NULL, ran_s INTEGER NOT NULL, told_start_ms BIGINT, told_end_ms BIGINT, start_ms BIGINT,
+        end_ms BIGINT, PRIMARY KEY (run_key, ran_s))""",
     # ---- raw
     f"""CREATE TABLE hot (
         ts_ms BIGINT NOT NULL, span_ms UINTEGER NOT NULL, node_key INTEGER NOT NULL, gpu_key INTEGER NOT NULL,
@@ -131,9 +137,10 @@ VERSION_1: tuple[str, ...] = (
     """CREATE TABLE host_minute (minute_ms BIGINT NOT NULL, node_key INTEGER NOT NULL, run_key INTEGER NOT NULL,
         span_ms BIGINT NOT NULL, cpu_ms BIGINT NOT NULL, mem_max_mib BIGINT)""",
     # A poll of a cluster's queue stands from at_ms to the next poll, not beyond until_ms: between is a gap, no zero.
-    # held_gpus: by all live runs that the poll may see (PrivateData hides others'), against what nodes say is in use.
+    # whole: it listed every live run. held_gpus: by all live runs that the poll may see (PrivateData hides others'), to
+    # compare with what nodes say is in use.
     """CREATE TABLE queue_poll (node_key INTEGER NOT NULL, cluster VARCHAR NOT NULL, at_ms BIGINT NOT NULL,
-        until_ms BIGINT NOT NULL, held_gpus INTEGER, PRIMARY KEY (node_key, at_ms))""",
+        until_ms BIGINT NOT NULL, whole BOOLEAN, held_gpus INTEGER, PRIMARY KEY (node_key, at_ms))""",
     # What pending jobs asked for at a poll; waits_for: hardware | limit | release | other (store/segment_slurm.py).
     """CREATE TABLE queue_pending (node_key INTEGER NOT NULL, at_ms BIGINT NOT NULL, "partition" VARCHAR,
         gpu_type VARCHAR, waits_for VARCHAR NOT NULL, jobs INTEGER NOT NULL, gpus INTEGER NOT NULL)""",

@@ -90,17 +90,19 @@ class LiveRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     turned_ms: int | None = None  # when it was last suspended or, unless it is SUSPENDED, last resumed
     ran_s: int | None = None  # how long it had run, suspensions left out, when it was last suspended
     shared: bool = False  # shards or MPS
+    end_ms: int | None = None  # of a COMPLETING one
 
 
 class QueuePoll(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The queue at one moment. It stands until the next poll, and no longer than ``until_ms``.
 
-    ``runs`` are those of which something is new since an earlier poll: one that is not listed goes on as before, and
-    that it ended is told by others.
+    ``runs`` are those of which something is new since an earlier poll: one that is not listed goes on as before. A
+    ``whole`` poll lists every live run: one that it does not list is over.
     """
 
     at_ms: int
     until_ms: int
     pending: tuple[PendingGpus, ...] = ()
     runs: tuple[LiveRun, ...] = ()
+    whole: bool = False
     held_gpus: int | None = None  # by all live runs that the poll may see, to compare with what nodes say is in use

@@ -55,11 +55,13 @@ class QueueProbe:
             step = "it needs Slurm 21.08 or later, built with JSON"
             return self._failed(f"squeue --json gives no queue: {error}; {step}")
         self._failures = 0
+        runs, whole = self._fresh(found, moment)
         poll = QueuePoll(
             at_ms=moment.wall_ms,
             until_ms=moment.wall_ms + round(STANDS_FOR * self._every_s * 1000),
             pending=found.pending,
-            runs=self._fresh(found, moment),
+            runs=runs,
+            whole=whole,
             held_gpus=sum(run.alloc_gpus or 0 for run in found.runs),
         )
         return Report(queue=(poll,), count=found.jobs, events=tuple(self._refusals(found, moment)))
@@ -68,13 +70,14 @@ class QueueProbe:
         self._failures += 1
         return Report(error=sentence)
 
-    def _fresh(self, found: Queue, moment: Moment) -> tuple[LiveRun, ...]:
-        """Returns the runs of which something is new."""
+    def _fresh(self, found: Queue, moment: Moment) -> tuple[tuple[LiveRun, ...], bool]:
+        """Returns the runs of which something is new, and whether these are all."""
         again = self._all_told_s is None or moment.steady_s - self._all_told_s >= _RUNS_AGAIN_S
         if again:
             self._all_told_s = moment.steady_s
         before, self._runs = self._runs, {_key(run): run for run in found.runs}
-        return tuple(run for key, run in self._runs.items() if again or before.get(key) != run)
+        whole = again and not found.refusals
+        return tuple(run for key, run in self._runs.items() if again or before.get(key) != run), whole
 
     def _refusals(self, found: Queue, moment: Moment) -> list[Event]:
         fresh = sorted({refusal.reason for refusal in found.refusals} - self._told)[:_MOST_REASONS]

@@ -71,6 +71,7 @@ class _Job(msgspec.Struct, frozen=True):
     pre_sus_time: _Maybe = None
     submit_time: _Maybe = None
     start_time: _Maybe = None
+    end_time: _Maybe = None
     partition: str | None = None
     qos: str | None = None
     account: str | None = None
@@ -255,6 +256,7 @@ def _live(job: _Job, state: str, cluster: str) -> list[LiveRun]:
             turned_ms=_ms(job.suspend_time),
             ran_s=_whole(job.pre_sus_time) if _ms(job.suspend_time) else None,
             shared=shared,
+            end_ms=_ms(job.end_time) if state == "COMPLETING" else None,
         )
     ]
 

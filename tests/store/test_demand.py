@@ -34,7 +34,7 @@ def test_a_poll_is_kept_as_it_was(database: Database) -> None:
     held = PendingGpus(partition="gpu,debug", waits_for="release", jobs=1, gpus=1)
     store(database, polled(0, poll(T0 + 10, DEMAND, held), poll(T0 + MINUTE)))
     assert content(database) == [
-        [("c1", T0 + 10, T0 + 150_010, 4), ("c1", T0 + MINUTE, T0 + MINUTE + 150_000, 4)],
+        [("c1", T0 + 10, T0 + 150_010, False, 4), ("c1", T0 + MINUTE, T0 + MINUTE + 150_000, False, 4)],
         [(T0 + 10, "gpu", "a100", "hardware", 3, 12), (T0 + 10, "gpu,debug", None, "release", 1, 1)],
     ]
 
@@ -84,6 +84,6 @@ def test_what_a_poll_cannot_say_is_left_out_or_bounded(database: Database) -> No
         PendingGpus(partition="p" * 10_000, waits_for="a later word", jobs=1, gpus=1),
     ]
     store(database, polled(0, poll(T0, *odd, until_ms=T0 + 2**50, held_gpus=-2)))
-    [[(_, _, until_ms, held)], [(_, partition, _, waits_for, *_)]] = content(database)
+    [[(_, _, until_ms, _, held)], [(_, partition, _, waits_for, *_)]] = content(database)
     assert (until_ms - T0, held) == (3 * 60 * MINUTE, None)
     assert (len(partition), waits_for) == (2000, "other")
