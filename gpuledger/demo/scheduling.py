@@ -63,6 +63,7 @@ class _Scheduler:
         self.partitions = cluster.partitions
         self.free: list[set[int]] = [set(range(cluster.gpus_per_node)) for _ in cluster.nodes]
         self.down: set[int] = set()
+        self.closed: set[int] = set()  # drained or kept: what runs there goes on, nothing begins
         self.lost: set[GpuIndex] = set()
         self.queues: dict[str, list[_Waiting]] = {name: [] for name in cluster.partitions}
         self.running: dict[int, Run] = {}  # by db_index; end_s is what is planned
@@ -74,6 +75,9 @@ class _Scheduler:
         for span in broken.down:
             self.at(span.start_s, "down", span.node)
             self.at(span.end_s, "up", span.node)
+        for closure in broken.closed:
+            self.at(closure.start_s, "closed", closure.nodes)
+            self.at(closure.end_s, "opened", closure.nodes)
         for span in broken.lost:
             self.at(span.start_s, "lost", (span.node, span.gpu))
             self.at(span.end_s, "back", (span.node, span.gpu))
@@ -120,6 +124,13 @@ class _Scheduler:
     def on_up(self, _now_s: int, node: int) -> None:
         self.down.discard(node)
         self.stirred.add(node)
+
+    def on_closed(self, _now_s: int, nodes: tuple[int, ...]) -> None:
+        self.closed.update(nodes)
+
+    def on_opened(self, _now_s: int, nodes: tuple[int, ...]) -> None:
+        self.closed.difference_update(nodes)
+        self.stirred.update(nodes)
 
     def on_lost(self, now_s: int, place: GpuIndex) -> None:
         self.lost.add(place)
@@ -177,7 +188,10 @@ class _Scheduler:
         able = [
             node
             for node in partition.nodes
-            if len(self.free[node]) >= request.gpus_per_node and node not in self.down and node not in held_back
+            if len(self.free[node]) >= request.gpus_per_node
+            and node not in self.down
+            and node not in self.closed
+            and node not in held_back
         ]
         if len(able) < request.family.nodes:
             return ()

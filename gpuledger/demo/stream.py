@@ -11,6 +11,7 @@ from gpuledger.demo.accounting import holding, record
 from gpuledger.demo.cluster import HOUR_S, NAME
 from gpuledger.demo.cores import CoreRows
 from gpuledger.demo.incidents import Span
+from gpuledger.demo.inventory import EVERY_S as INVENTORY_EVERY_S
 from gpuledger.demo.programs import Programs
 from gpuledger.demo.queueing import EVERY_S
 from gpuledger.demo.scheduling import Run
@@ -25,6 +26,7 @@ ACCOUNTING_NODE = 0
 PROBE_MS = 11.4
 SACCT_MS = 180.0
 SQUEUE_MS = 95.0
+SCONTROL_MS = 60.0
 NOT_OF_ALL = (
     *("sm_active_pct", "sm_occupancy_pct", "gr_active_pct", "tensor_active_pct", "dram_active_pct"),
     *("nvlink_rx_mib", "nvlink_tx_mib"),
@@ -113,6 +115,9 @@ def _segment(
     if node == ACCOUNTING_NODE:
         told = len(accounting)
         probes.append(ProbeRun(probe="accounting", at_ms=last_s * 1000, duration_ms=SACCT_MS, rows=told))
+        read = -(-end_s // INVENTORY_EVERY_S) - -(-start_s // INVENTORY_EVERY_S)
+        if read:
+            probes.append(ProbeRun(probe="cluster", at_ms=last_s * 1000, duration_ms=SCONTROL_MS, rows=read, runs=read))
         asked = (end_s - start_s) // EVERY_S
         probes.append(ProbeRun(probe="queue", at_ms=last_s * 1000, duration_ms=SQUEUE_MS, rows=asked, runs=asked))
     return Segment(
@@ -136,6 +141,7 @@ def _segment(
         processes=tuple(programs.seen(node, holders, start_s, last_s)),
         probes=tuple(probes),
         queue=tuple(world.backlog.polls(start_s, end_s)) if node == ACCOUNTING_NODE else (),
+        inventory=tuple(world.inventory.readings(start_s, end_s)) if node == ACCOUNTING_NODE else (),
         hosts=read_here.cores.table(start_s, end_s, held),
     )
 

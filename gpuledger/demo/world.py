@@ -7,6 +7,7 @@ from gpuledger.demo.cluster import DAY_S, Cluster, build
 from gpuledger.demo.demand import requests
 from gpuledger.demo.families import Family
 from gpuledger.demo.incidents import Incidents, incidents
+from gpuledger.demo.inventory import Inventory
 from gpuledger.demo.mechanisms.activity import Activity
 from gpuledger.demo.mechanisms.course import Placement
 from gpuledger.demo.noise import generator
@@ -55,6 +56,11 @@ class World:
     def backlog(self) -> Backlog:
         """What waits and what is held, at any moment."""
         return Backlog(self.runs, self.cluster)
+
+    @cached_property
+    def inventory(self) -> Inventory:
+        """What Slurm has, at any moment."""
+        return Inventory(self.runs, self.cluster, self.incidents)
 
     def activities(self, run: Run) -> tuple[Activity, ...]:
         """Returns what each GPU of ``run.places`` does, cut at the run's end."""
