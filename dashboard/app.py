@@ -13,7 +13,7 @@ from dash.development.base_component import Component
 from flask import Flask, request
 
 import dashboard.pages
-from dashboard import callbacks, frame, headers, kept_reports, live, search, table_rows, theme
+from dashboard import callbacks, frame, headers, kept_reports, live, print_door, search, table_rows, theme
 from dashboard.api import create_blueprint
 from dashboard.callbacks import LOCATION, BadCall
 from dashboard.components import controls, shell
@@ -65,6 +65,8 @@ def create_app(services: Services) -> Dash:
     server.register_blueprint(create_blueprint(services))
     kept_reports.register(server)
     search.register(server)
+    pages = find_pages()
+    print_door.register(server, pages)
     app = Application(
         "dashboard",
         server=server,  # type: ignore[arg-type] # Dash says bool and takes a Flask app
@@ -83,7 +85,6 @@ def create_app(services: Services) -> Dash:
         enable_mcp=False,
     )
     app.logger.setLevel(logging.WARNING)
-    pages = find_pages()
     for page in pages:
         _register(page, pages)
     app.layout = _layout()

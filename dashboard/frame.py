@@ -13,6 +13,8 @@ from analytics.wording import format_time
 from dashboard import live
 from dashboard.components import cards, shell
 from dashboard.components.attributes import attributes
+from dashboard.components.marks import icon
+from dashboard.documents import PREFIX, documents
 from dashboard.filters import Address
 from dashboard.page import Page
 from dashboard.request import Request
@@ -64,9 +66,21 @@ def _content(page: Page, request: Request) -> list[Any]:
     title = page.title(request) if page.title else _name(page, request)
     return [
         shell.synthetic_banner(request),
-        html.Div([html.H1(title), *page.controls(request)], className="page-head"),
+        html.Div([html.H1(title), *page.controls(request), _print_link(page, request)], className="page-head"),
         _live(page, request),
     ]
+
+
+def _print_link(page: Page, request: Request) -> Component | None:
+    if page.module not in documents():
+        return None
+    return html.A(
+        [icon("print"), "Print"],
+        href=PREFIX + request.address.href,
+        target="_blank",
+        className="button button-small print-link",
+        title="This page as a document for paper",
+    )
 
 
 def _name(page: Page, request: Request) -> str:

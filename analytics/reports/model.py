@@ -69,14 +69,23 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     total: tuple[Cell, ...] = ()
 
 
+class Drawing(msgspec.Struct, frozen=True, kw_only=True):
+    """A chart as inline SVG, with what it shows in words; ``legend`` has state, word and total of each colour in it."""
+
+    svg: str
+    summary: str
+    legend: tuple[tuple[str, str, str], ...] = ()
+
+
 class Section(msgspec.Struct, frozen=True, kw_only=True):
-    """One part: paragraphs first, then lines to copy (or those of the request before and after), then a table."""
+    """One part: paragraphs first, a drawing, lines to copy (or those of the request before and after), then a table."""
 
     title: str
     paragraphs: tuple[Cell, ...] = ()
     lines: tuple[str, ...] = ()
     before_lines: tuple[str, ...] = ()
     after_lines: tuple[str, ...] = ()
+    drawing: Drawing | None = None
     table: Table | None = None
 
 
@@ -123,4 +132,18 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     synthetic: bool
     sections: tuple[Section, ...]
     figures: dict[str, object]
+    site: SiteSettings
+
+
+class Document(msgspec.Struct, frozen=True, kw_only=True):
+    """A page as it is printed: ``lead`` is its sentence, ``asked`` its period and filters, ``address`` where it is."""
+
+    title: str
+    lead: str
+    address: str
+    asked: tuple[str, ...]
+    data_to_ms: int
+    made_ms: int
+    synthetic: bool
+    sections: tuple[Section, ...]
     site: SiteSettings

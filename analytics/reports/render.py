@@ -8,7 +8,7 @@ from typing import Final
 import css_inline
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from analytics.reports.model import Cell, Link, Report, Section, Table
+from analytics.reports.model import Cell, Document, Link, Report, Section, Table
 from analytics.wording import format_time
 
 WIDTH: Final = 78
@@ -33,6 +33,13 @@ def render_html(report: Report) -> str:
     data_to = format_time(report.data_to_ms, report.site.zone)
     page = template.render(report=report, made=made, data_to=data_to)
     return css_inline.CSSInliner(load_remote_stylesheets=False, keep_style_tags=True).inline(page)
+
+
+def render_print(document: Document) -> str:
+    """Returns a page as one HTML document for paper: light, 180 mm wide, drawings inline, no script."""
+    made = format_time(document.made_ms, document.site.zone)
+    data_to = format_time(document.data_to_ms, document.site.zone)
+    return _environment().get_template("print.html.j2").render(document=document, made=made, data_to=data_to)
 
 
 def render_text(report: Report) -> str:

@@ -44,7 +44,7 @@ def title(request: Request) -> Any:
 def body(request: Request) -> Sequence[Any]:
     """Returns the page of the newest run that the path means."""
     region = partial(cards.region, now_ms=request.now_ms, zone=request.zone)
-    found = cards.once(lambda: _find(request))
+    found = cards.once(lambda: find(request))
     try:
         run, keys = found()
     except Exception:  # noqa: BLE001 - shown by the region below, which logs it
@@ -53,7 +53,7 @@ def body(request: Request) -> Sequence[Any]:
         return [_not_found(request)]
     return [
         region("head", "The head", lambda: _head(request, run, keys)),
-        region("figures", "The figures", lambda: _figures(run)),
+        region("figures", "The figures", lambda: figure_row(figures(run))),
         region("findings", "Findings", lambda: _findings(request, run)),
         html.Div(
             [
@@ -76,7 +76,8 @@ def body(request: Request) -> Sequence[Any]:
     ]
 
 
-def _find(request: Request) -> tuple[JobDetail | None, list[int]]:
+def find(request: Request) -> tuple[JobDetail | None, list[int]]:
+    """Returns the run that the address means, and the keys of all that have its id, newest first."""
     keys = queries.resolve(request.cur, request.viewer, asked(request))
     chosen = request.address.get("run")
     key = int(chosen) if chosen and chosen.isdigit() and int(chosen) in keys else next(iter(keys), None)
@@ -164,7 +165,7 @@ def _findings(request: Request, run: JobDetail) -> Component:
     shown += [recommendation(row) for row in run.recommendations if not row.missing]
     unjudged = could_not_judge(run.unjudged)
     if not shown:
-        shown = [cards.empty(_quiet(run))]
+        shown = [cards.empty(quiet(run))]
     lacking = [f"{row.title}: {row.missing}." for row in run.recommendations if row.missing]
     later = html.P(lacking[0], className="muted") if lacking else None
     heading = "What to change" if run.findings or run.recommendations else "Findings"
@@ -173,8 +174,8 @@ def _findings(request: Request, run: JobDetail) -> Component:
     )
 
 
-def _quiet(run: JobDetail) -> str:
-    """What is said where nothing was found: that it was used, only where it was."""
+def quiet(run: JobDetail) -> str:
+    """Returns what is said where nothing was found: that it was used, only where it was."""
     if run.unjudged:
         return "Nothing found. Some things could not be judged."
     measured = run.gpu_h - run.unknown_gpu_h
@@ -183,9 +184,10 @@ def _quiet(run: JobDetail) -> str:
     return "Nothing found: no rule in force speaks of what its GPUs did."
 
 
-def _figures(run: JobDetail) -> Component:
+def figures(run: JobDetail) -> list[Figure]:
+    """Returns the figures of a run."""
     idle = 100 * run.idle_gpu_h / run.gpu_h if run.gpu_h else None
-    figures = [
+    return [
         Figure(
             id="gpu_h", label="GPU-hours", meaning="allocated", value=run.gpu_h, text=format_gpu_h(run.gpu_h),
             note=f"Slurm counts {format_gpu_h(run.slurm_gpu_h)}" if run.slurm_gpu_h is not None else None,
@@ -213,7 +215,6 @@ def _figures(run: JobDetail) -> Component:
             text=format_energy(run.energy_kwh, estimated=run.energy_estimated),
         ),
     ]  # fmt: skip
-    return figure_row(figures)
 
 
 def _earlier(request: Request, run: JobDetail) -> Component | None:

@@ -58,7 +58,7 @@ def body(request: Request) -> Sequence[Any]:
     first = cards.once(lambda: queries.jobs(request.cur, request.viewer, request.window, request.filter, limit=1))
     return [
         region("sentence", "The summary", lambda: _sentence(request, first())),
-        region("figures", "The figures", lambda: _figures(first())),
+        region("figures", "The figures", lambda: figure_row(figures(first()))),
         region("table", "The table", lambda: job_grid.grid(request, first())),
         html.Div(
             [
@@ -80,18 +80,23 @@ def _sentence(request: Request, page: JobPage) -> Component:
         return html.P(
             f"No {words.run} held a GPU in this period with these filters.", className="sentence", id="sentence"
         )
+    return html.P(sentence(request, page), className="sentence", id="sentence")
+
+
+def sentence(request: Request, page: JobPage) -> str:
+    """Returns how many runs there are, what they held and what of it was idle."""
+    total, words = page.total, request.words
     measured = total.gpu_h - total.unknown_gpu_h
     share = share_pct(total.idle_gpu_h, measured)
     part = f" ({format_pct(share)} of what was measured)" if share is not None else ""
-    return html.P(
+    return (
         f"{plural(total.count, words.run, words.runs)} held {format_gpu_h(total.gpu_h)}; "
-        f"{format_gpu_h(total.idle_gpu_h)} of them were idle{part}.",
-        className="sentence",
-        id="sentence",
+        f"{format_gpu_h(total.idle_gpu_h)} of them were idle{part}."
     )
 
 
-def _figures(page: JobPage) -> Component:
+def figures(page: JobPage) -> list[Figure]:
+    """Returns the totals of all runs that pass the filters."""
     total, seen = page.total, page.provenance
     shown = (
         ("gpu_h", "held_gpu_h", "GPU-hours", "allocated", total.gpu_h, None),
@@ -100,16 +105,14 @@ def _figures(page: JobPage) -> Component:
         ("idle_gpu_h", "idle_gpu_h", "Idle", "idle", total.idle_gpu_h, "idle"),
         ("unknown_gpu_h", "unknown_gpu_h", "Not measured", "not measured", total.unknown_gpu_h, "unknown"),
     )
-    return figure_row(
-        [
+    return [
             Figure(
                 id=id, label=label, meaning=meaning, value=value, text=format_gpu_h(value), state=state,
                 provenance=seen,
                 share_pct=100 * value / total.gpu_h if state and total.gpu_h else None,
             )
             for _, id, label, meaning, value, state in shown
-        ]
-    )  # fmt: skip
+        ]  # fmt: skip
 
 
 def _nouns(request: Request) -> tuple[str, str]:

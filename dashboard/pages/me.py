@@ -42,16 +42,17 @@ def who(request: Request) -> str | None:
 
 def _example(request: Request) -> str | None:
     """Somebody with something to see, the same at every visit: who was idle most."""
-    rows = hours.breakdown(request.cur, request.viewer, _window(request), Filter(), "user")
+    rows = hours.breakdown(request.cur, request.viewer, window_of(request), Filter(), "user")
     return next((row.key for row in rows if row.key), None)
 
 
-def _window(request: Request) -> Window:
+def window_of(request: Request) -> Window:
+    """Returns the last 30 days."""
     return Window.last(24 * DAYS, request.as_of_ms, request.zone)
 
 
 def _users(request: Request) -> list[str]:
-    return site_queries.users(request.cur, request.viewer, _window(request))
+    return site_queries.users(request.cur, request.viewer, window_of(request))
 
 
 def controls(request: Request) -> Sequence[Component]:
@@ -100,12 +101,13 @@ def _changes(request: Request, mine: Me) -> Component:
     return cards.card(title, shown, id="changes")
 
 
-def _hours(request: Request, mine: Me) -> Component:
+def figures(request: Request, mine: Me) -> list[Figure]:
+    """Returns the figures of the last 30 days."""
     now = mine.hours
     jobs = request.here.to("/jobs", user=mine.user, range=f"{DAYS}d").href
     active = share_pct(now.active_gpu_h, now.measured_gpu_h)
     idle = share_pct(now.idle_gpu_h, now.measured_gpu_h)
-    figures = [
+    return [
         Figure(
             id="held_gpu_h", label="Held", meaning="allocated", value=now.held_gpu_h, href=jobs,
             text=format_gpu_h(now.held_gpu_h), note=plural(now.runs, request.words.run, request.words.runs),
@@ -126,33 +128,42 @@ def _hours(request: Request, mine: Me) -> Component:
             text=format_gpu_h(now.unknown_gpu_h), note="never counted as idle", provenance=now.provenance,
         ),
     ]  # fmt: skip
-    began = request.store.data_from_ms or 0
-    seen = Timeline(bucket_ms=mine.timeline.bucket_ms, rows=[row for row in mine.timeline.rows if row.end_ms > began])
+
+
+def _hours(request: Request, mine: Me) -> Component:
+    seen = recorded(request, mine)
     return cards.card(
-        _period(request),
+        period(request),
         [
-            slot("mine-figures", figure_row(figures)),
+            slot("mine-figures", figure_row(figures(request, mine))),
             timeline_chart(
                 request,
                 seen,
                 "me-timeline",
-                _window(request),
+                window_of(request),
                 f"me-{mine.user}",
                 height=220,
                 neutral=True,
                 resolution=f"per {format_duration(seen.bucket_ms)}",
             )
-            if now.held_gpu_h
+            if mine.hours.held_gpu_h
             else None,
         ],
         id="mine",
     )
 
 
-def _period(request: Request) -> str:
-    """The last 30 days, or since when there is data: nobody takes an empty month for an idle one."""
+def recorded(request: Request, mine: Me) -> Timeline:
+    """Returns the buckets of which there is data."""
+    began = request.store.data_from_ms or 0
+    rows = [row for row in mine.timeline.rows if row.end_ms > began]
+    return Timeline(bucket_ms=mine.timeline.bucket_ms, rows=rows)
+
+
+def period(request: Request) -> str:
+    """Returns what the period is called, or since when there is data: nobody takes an empty month for an idle one."""
     began = request.store.data_from_ms
-    if began is None or began <= _window(request).start_ms:
+    if began is None or began <= window_of(request).start_ms:
         return f"Last {DAYS} days"
     return f"Since {format_time(began, request.zone)} ({format_duration(request.as_of_ms - began)})"
 

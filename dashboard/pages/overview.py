@@ -73,7 +73,8 @@ def _sentence(request: Request, said: Summary) -> Component | None:
     return html.P(said.sentence, className="sentence", id="sentence")
 
 
-def _figures(request: Request, said: Summary) -> Component:
+def figures(request: Request, said: Summary) -> tuple[list[Figure], list[Figure]]:
+    """Returns the funnel, and the figures beside it."""
     now, address = said.hours, request.here
     nodes, jobs = address.to("/nodes").href, address.to("/jobs", sort="idle_gpu_h").href
     by_size = address.to("/jobs", sort="gpu_h").href
@@ -122,6 +123,11 @@ def _figures(request: Request, said: Summary) -> Component:
             why_unknown="nothing was allocated",
         ),
     ]  # fmt: skip
+    return funnel, others
+
+
+def _figures(request: Request, said: Summary) -> Component:
+    funnel, others = figures(request, said)
     return html.Div([figure_row(funnel, "funnel"), figure_row(others)], className="figure-groups")
 
 
@@ -171,10 +177,19 @@ def _demand(request: Request, over_time: Callable[[], Timeline]) -> Component | 
     return demand_card(request, demand.demand(request.cur, request.viewer, request.window, request.filter, over_time()))
 
 
-def _breakdown(request: Request, said: Callable[[], Summary]) -> Component:
-    chosen = request.address.get("by")
-    offered = SESSION_BREAKDOWNS if request.store.kind == "sessions" else BREAKDOWNS
+def _breakdowns(request: Request) -> dict[str, str]:
+    return SESSION_BREAKDOWNS if request.store.kind == "sessions" else BREAKDOWNS
+
+
+def chosen_breakdown(request: Request) -> By:
+    """Returns by what the idle hours are broken down: as the address says, else by the first that is offered."""
+    offered, chosen = _breakdowns(request), request.address.get("by")
     by: By = chosen if chosen in offered else next(iter(offered))  # type: ignore[assignment] # the keys are of By
+    return by
+
+
+def _breakdown(request: Request, said: Callable[[], Summary]) -> Component:
+    by = chosen_breakdown(request)
     rows = hours.breakdown(request.cur, request.viewer, request.window, request.filter, by)
     shown = [_bar(request, by, row) for row in rows[:SHOWN_ROWS] if row.idle_gpu_h > 0]
     rest = sum(row.idle_gpu_h for row in rows[SHOWN_ROWS:])
@@ -187,7 +202,7 @@ def _breakdown(request: Request, said: Callable[[], Summary]) -> Component:
             html.P(f"Together {format_gpu_h(said().hours.idle_gpu_h)}", className="total-line"),
         ],
         id="breakdown",
-        aside=links(request.address, "by", offered, by, "Break down by"),
+        aside=links(request.address, "by", _breakdowns(request), by, "Break down by"),
     )
 
 
