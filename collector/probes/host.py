@@ -12,6 +12,8 @@ from collector.readings import HostRow, Moment, Reason, Report
 from store.segment import Holding
 
 LONGEST_SPAN: Final = 2.5  # intervals; over a longer gap nothing is told
+PATIENCE: Final = 6
+"""Readings at which no job has a group before that is called a problem: groups come late and go early."""
 _NS_PER_MS: Final = 1_000_000
 _NS_PER_S: Final = 1_000_000_000
 _UNCOUNTED: Final = (
@@ -41,6 +43,8 @@ class HostProbe:
         self._most_per_s = float(cores * _NS_PER_S)
         self._holds: dict[str, Holding] = {}
         self._tracks: dict[str, _Track] = {}
+        self._missed = 0  # readings in a row at which nothing was counted
+        self._counts = False  # whether anything ever was: then a group that is missing belongs to a job that ends
 
     def note_holds(self, live: Sequence[Holding]) -> None:
         """Hears which holds last from now on."""
@@ -52,21 +56,20 @@ class HostProbe:
     def read(self, moment: Moment) -> Report:
         """Returns a row per job whose group could be read."""
         rows: list[HostRow] = []
-        counted = False
         for job_id, holding in self._holds.items():
             usage = self._usage.of(job_id)
             if usage is None:
                 self._tracks.pop(job_id, None)
                 continue
-            counted = True
+            self._counts = True
             track = self._tracks.get(job_id) or self._begin(job_id, holding, moment)
             cpu_ms = track.counter.amount(usage.cpu_ns, moment.steady_s, self._most_per_s)
             span_ms = self._span_ms(track.last, moment)
             track.last = moment
             if cpu_ms is not None and not isinstance(cpu_ms, Reason) and span_ms > 0:
                 rows.append(HostRow(job_id, moment.wall_ms, span_ms, cpu_ms, usage.mem_mib))
-        old = any(moment.wall_ms - holding.start_ms > self._longest_ms for holding in self._holds.values())
-        return Report(hosts=tuple(rows), count=len(rows), error=_UNCOUNTED if old and not counted else "")
+        self._missed = self._missed + 1 if self._holds and not self._counts else 0
+        return Report(hosts=tuple(rows), count=len(rows), error=_UNCOUNTED if self._missed >= PATIENCE else "")
 
     def _begin(self, job_id: str, holding: Holding, moment: Moment) -> _Track:
         """Begins to count a job: from its start, at which the group was made, where that has just been."""

@@ -1,10 +1,12 @@
 """CPU time of jobs: whole milliseconds of each row, from the start of a job that has just begun."""
 
+import shutil
+
 import pytest
 
 from collector.job_usage import JobUsage
 from collector.probes.host import HostProbe
-from collector.readings import HostRow, Moment
+from collector.readings import HostRow, Moment, Report
 from store.segment import Holding
 from tests.collector.conftest import START_S, moment
 from tests.collector.driving import job
@@ -73,7 +75,16 @@ def test_only_what_holds_a_gpu_is_read_and_a_session_never(tmp_path, probe):
 
 def test_a_node_on_which_nothing_counts_says_what_to_do(probe):
     probe.note_holds([job("12", 0, 0)])
-    assert probe.read(moment(10)).error == ""  # its groups may not be made yet
-    assert "jobacct_gather/cgroup" in probe.read(moment(60)).error
+    said = [probe.read(moment(second)).error for second in range(10, 80, 10)]
+    assert [bool(error) for error in said] == [False] * 5 + [True] * 2  # its groups may not be made yet
+    assert "jobacct_gather/cgroup" in said[-1]
     probe.note_holds([])
-    assert probe.read(moment(70)).error == ""
+    assert probe.read(moment(80)).error == ""
+
+
+def test_a_group_that_goes_before_the_hold_does_is_no_problem(tmp_path, probe):
+    probe.note_holds([job("12", 0, 0)])
+    folder = write_v1(tmp_path, "12", S_NS)
+    probe.read(moment(10))
+    shutil.rmtree(folder)
+    assert [probe.read(moment(second)) for second in range(20, 120, 10)] == [Report()] * 10
