@@ -23,14 +23,24 @@ class Inventory:
         self._positions: dict[str, int] = {}
         self._lost: set[int] = set()
         self._silent: tuple[str, ...] = ()
+        self._instances: dict[int, frozenset[str]] = {}  # UUIDs of MIG instances, by position of the GPU
+        self._recut = False  # whether a GPU is cut into other instances than when the driver was opened
         self._open = False
         self._retry_at_s = 0.0
         self._wait_s = 0.0
 
     @property
     def absent(self) -> tuple[int, ...]:
-        """Positions of devices that were seen before and do not answer now."""
-        return tuple(position for position in range(len(self.devices)) if position not in self.gpus)
+        """Positions of devices that were seen before and do not answer now.
+
+        A MIG instance whose GPU answers is not among them: it was taken apart.
+        """
+        answering = {gpu.device.uuid for gpu in self.gpus.values()}
+        return tuple(
+            position
+            for position, device in enumerate(self.devices)
+            if position not in self.gpus and device.parent_uuid not in answering
+        )
 
     def take_events(self) -> tuple[Event, ...]:
         """Returns what happened since the last call."""
@@ -40,7 +50,7 @@ class Inventory:
     def refresh(self, moment: Moment) -> None:
         """Opens the driver, or opens it again where something is missing and the wait is over."""
         settled = self._open and not self.absent and not self._silent
-        if settled or moment.steady_s < self._retry_at_s:
+        if not self._recut and (settled or moment.steady_s < self._retry_at_s):
             return
         self._shut()
         try:
@@ -67,8 +77,9 @@ class Inventory:
         lost = [position for position, gpu in self.gpus.items() if gpu.lost]
         for position in lost:
             del self.gpus[position]
+        for position in lost:
             self._note_loss(position, moment)
-        if lost:
+        if any(position in self._lost for position in lost):
             self._wait_s = 0.0
             self._back_off(moment, _LOST_RETRY_S)
 
@@ -77,6 +88,11 @@ class Inventory:
         device = self.devices[position]
         if device.in_mig_mode != in_mig_mode:
             self.devices[position] = msgspec.structs.replace(device, in_mig_mode=in_mig_mode)
+
+    def set_instances(self, position: int, uuids: frozenset[str]) -> None:
+        """Notes the MIG instances of a GPU; other ones than before have handles only in a new enumeration."""
+        if self._instances.setdefault(position, uuids) != uuids:
+            self._recut = True
 
     def driver_lost(self, sentence: str, moment: Moment) -> None:
         """Notes that the driver went away while it was open; it is opened again at the next refresh that is due."""
@@ -101,7 +117,10 @@ class Inventory:
             self._note_loss(position, moment)
 
     def _note_loss(self, position: int, moment: Moment) -> None:
-        if position not in self._lost:
+        parent = self.devices[position].parent_uuid
+        if parent is not None:  # it is lost with its GPU, or was taken apart
+            self._recut = self._recut or any(gpu.device.uuid == parent for gpu in self.gpus.values())
+        elif position not in self._lost:
             self._lost.add(position)
             self._event(moment, "gpu_lost", f"GPU {self.devices[position].index} does not answer", position)
 
@@ -120,7 +139,8 @@ class Inventory:
     def _shut(self) -> None:
         if self._open:
             close_driver()
-        self._open = False
+        self._open = self._recut = False
+        self._instances.clear()
         self.gpus.clear()
 
     def _event(self, moment: Moment, kind: str, detail: str, device: int | None = None) -> None:

@@ -47,9 +47,13 @@ Values = dict[str, int | Reason]
 
 
 def add_values(values: Values, more: Values) -> None:
-    """Adds values of another probe: what is told already stays, but any value is better than a reason."""
+    """Adds values of another probe: what is told already stays.
+
+    But any value is better than a reason, and any reason than "not supported": the other one had it to offer.
+    """
     for metric, value in more.items():
-        if metric not in values or (isinstance(values[metric], Reason) and not isinstance(value, Reason)):
+        known = values.get(metric, Reason.NOT_SUPPORTED)
+        if known is Reason.NOT_SUPPORTED or (isinstance(known, Reason) and not isinstance(value, Reason)):
             values[metric] = value
 
 

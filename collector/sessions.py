@@ -61,6 +61,8 @@ class Sessions:
                 session.seen_ms = now_ms
                 return
         number = device.minor if device.minor is not None else device.index
+        if device.parent_uuid is not None:
+            number = None  # its GPU's is that of its neighbours, too
         gpu = str(position if number is None else number)
         self._open.append(OpenSession(uid, device.uuid, gpu, now_ms, now_ms, process.name))
 

@@ -45,6 +45,7 @@ _SOURCES: Final[dict[str, tuple[_Source, ...]]] = {
         _Source(tuple(Field(204, link) for link in _LINKS), _BYTES),
     ),
 }
+METRICS: Final = tuple(_SOURCES)
 PCIE: Final = ("pcie_tx_mib", "pcie_rx_mib")
 
 

@@ -39,7 +39,7 @@ class _Track:
 
     def read(self, moment: Moment) -> Values:
         if self.refused is not None:
-            return dict.fromkeys(_SHARES, self.refused)
+            return self._refusal(self.refused)
         if self.pair is None:
             return self._begin(moment)
         elapsed_s = moment.steady_s - self.last_s
@@ -47,18 +47,28 @@ class _Track:
             return {}
         told = self.gpu.activity(self.pair, _IDS)
         if isinstance(told, Reason):
-            return dict.fromkeys(_SHARES, told)
+            return self._refusal(told)
         self.last_s = moment.steady_s
-        return {metric: _stored(metric, value, elapsed_s) for metric, value in zip(_METRICS, told, strict=True)}
+        values: Values = {}
+        for metric, value in zip(_METRICS, told, strict=True):
+            values[metric] = _stored(metric, value, elapsed_s)
+        if self.gpu.is_instance:
+            # Utilization of the GPU is not to be had in MIG mode; the engine's is the instance's own, of all the time.
+            values["util_pct"] = values["gr_active_pct"]
+            values["util_watched_ms"] = round(elapsed_s * 1000)
+        return values
 
     def _begin(self, moment: Moment) -> Values:
         """Takes the first sample, which only primes."""
         pair = self.gpu.activity_pair()
         if isinstance(pair, Reason):
             self.refused = pair if pair is Reason.NOT_SUPPORTED else None
-            return dict.fromkeys(_SHARES, pair)
+            return self._refusal(pair)
         self.pair, self.last_s = pair, moment.steady_s
         return {}
+
+    def _refusal(self, reason: Reason) -> Values:
+        return dict.fromkeys((*_SHARES, "util_pct") if self.gpu.is_instance else _SHARES, reason)
 
     def end(self) -> None:
         if self.pair is not None:

@@ -8,6 +8,7 @@ from collector.inventory import Inventory
 from collector.nvml import Gpu
 from collector.probes import Context
 from collector.readings import DriverLost, Moment, Reason, Report, Row, Values
+from collector.traffic import METRICS as TRAFFIC_METRICS
 from collector.traffic import Traffic
 from collector.utilization import Watch
 from store.catalog import BY_NAME
@@ -29,6 +30,8 @@ _GAUGES: Final[tuple[tuple[str, Callable[[Gpu], float | Reason]], ...]] = (
     ("event_reasons", Gpu.event_reasons),
 )
 _NOT_IN_MIG_MODE: Final = ("util_pct", "mem_util_pct", *(metric for metric, _ in _ENGINES))
+# What a MIG instance shares with its GPU, which alone answers for it.
+_OF_THE_BOARD: Final = (*_NOT_IN_MIG_MODE, "energy_j", *(metric for metric, _ in _GAUGES), *TRAFFIC_METRICS)
 
 
 class _Track:
@@ -118,29 +121,27 @@ class GpuProbe:
         track = self._track_of(position, gpu)
         span_ms = self._span_ms(track.last, moment)
         values: Values = {}
-        if self._in_mig_mode(position, gpu):
-            track.watch = Watch()
-            values.update(dict.fromkeys(_NOT_IN_MIG_MODE, Reason.NOT_SUPPORTED))
+        if gpu.is_instance:
+            values.update(dict.fromkeys(_OF_THE_BOARD, Reason.NOT_SUPPORTED))
         else:
-            self._utilization(track.watch, gpu, moment, span_ms, values)
-            for metric, read in _ENGINES:
-                _put(values, metric, read(gpu))
+            self._engines(position, gpu, track, moment, span_ms, values)
+            _board(gpu, track, moment, values)
         _memory(gpu, values)
-        counter_mj = gpu.energy_mj()
-        if isinstance(counter_mj, Reason):
-            values["energy_j"] = counter_mj
-        elif (joules := track.energy.joules(counter_mj, moment.steady_s, gpu.highest_power_w)) is not None:
-            _put(values, "energy_j", joules)
-        for metric, read in _GAUGES:
-            _put(values, metric, read(gpu))
-        for metric, amount in track.traffic.read(gpu.fields, moment).items():
-            _put(values, metric, amount)
         first = track.last is None
         if first or span_ms > 0 or self._stepped_back(track.last, moment):
             track.last = moment
         if gpu.lost or span_ms <= 0:
             return None
         return Row(position, moment.wall_ms, span_ms, values)
+
+    def _engines(self, position: int, gpu: Gpu, track: _Track, moment: Moment, span_ms: int, values: Values) -> None:
+        if self._in_mig_mode(position, gpu):
+            track.watch = Watch()
+            values.update(dict.fromkeys(_NOT_IN_MIG_MODE, Reason.NOT_SUPPORTED))
+            return
+        self._utilization(track.watch, gpu, moment, span_ms, values)
+        for metric, read in _ENGINES:
+            _put(values, metric, read(gpu))
 
     def _track_of(self, position: int, gpu: Gpu) -> _Track:
         if position not in self._tracks:
@@ -185,6 +186,7 @@ class GpuProbe:
         """Asks, whatever the readings are: a zero of a GPU that is cut into instances would call its users idle."""
         in_mig_mode = gpu.is_in_mig_mode()
         self._inventory.set_mig_mode(position, in_mig_mode=in_mig_mode)
+        self._inventory.set_instances(position, frozenset(gpu.instances()) if in_mig_mode else frozenset())
         return in_mig_mode
 
     def _refusals(self, position: int, moment: Moment) -> list[Event]:
@@ -194,6 +196,18 @@ class GpuProbe:
         count, track.watch.refused = track.watch.refused, 0
         detail = f"{count} utilization readings outside 0 to 100 % were dropped"
         return [Event(ts_ms=moment.wall_ms, kind="readings_refused", device=position, detail=detail)]
+
+
+def _board(gpu: Gpu, track: _Track, moment: Moment, values: Values) -> None:
+    counter_mj = gpu.energy_mj()
+    if isinstance(counter_mj, Reason):
+        values["energy_j"] = counter_mj
+    elif (joules := track.energy.joules(counter_mj, moment.steady_s, gpu.highest_power_w)) is not None:
+        _put(values, "energy_j", joules)
+    for metric, read in _GAUGES:
+        _put(values, metric, read(gpu))
+    for metric, amount in track.traffic.read(gpu.fields, moment).items():
+        _put(values, metric, amount)
 
 
 def _memory(gpu: Gpu, values: Values) -> None:

@@ -30,7 +30,10 @@ class ProcessesProbe:
         processes: dict[int, tuple[GpuProcess, ...]] = {}
         values: dict[int, Values] = {}
         try:
+            cut = {gpu.device.parent_uuid for gpu in self._inventory.gpus.values()}
             for position, gpu in self._inventory.gpus.items():
+                if gpu.device.uuid in cut:
+                    continue  # it lists what runs on its MIG instances, which say so themselves
                 listed = gpu.processes()
                 if isinstance(listed, Reason):
                     values[position] = {"processes": listed}

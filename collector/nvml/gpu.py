@@ -1,21 +1,13 @@
-"""The driver, through pynvml: every call isolated, every answer a value or the reason why there is none.
-
-Nothing else in the project imports pynvml. Facts about the driver that the code leans on:
-
-- A handle belongs to one nvmlInit. The handle of a GPU that fell off the bus may crash the caller, so it is dropped at
-  the first "GPU is lost" and the device is not asked again before it was enumerated anew.
-- What a device does not offer it does not offer later either, short of a new enumeration: asked once, then remembered.
-- nvmlDeviceGetSamples answers NOT_FOUND when nothing is newer than the time stamp given; its buffer then holds rubbish.
-- Memory v2 keeps the driver's reserve apart; v1 adds it to ``used`` (close to 1 GiB on an idle A100).
-"""
+"""One device of the driver: a GPU, or a MIG instance of one."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, TypeVar
+from functools import partial
+from typing import Any, Final, TypeVar
 
 import pynvml
 
 from collector.fields import Answer, FieldBuffer
-from collector.readings import DriverLost, DriverMissing, Memory, Reason, Utilization
+from collector.readings import DriverLost, Memory, Reason, Utilization
 from store.segment import Device
 
 T = TypeVar("T")
@@ -30,15 +22,6 @@ _DRIVER_GONE: Final = frozenset({pynvml.NVML_ERROR_UNINITIALIZED, pynvml.NVML_ER
 # Of a single field, a driver that has never heard of it says the latter.
 _NO_FIELD: Final = _UNSUPPORTED | {pynvml.NVML_ERROR_INVALID_ARGUMENT}
 _SAMPLE_FIELDS: Final = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal", "usVal")  # by NVML_VALUE_TYPE
-
-_MISSING_SENTENCES: Final = {
-    pynvml.NVML_ERROR_LIBRARY_NOT_FOUND: "there is no NVIDIA driver on this host (libnvidia-ml.so.1 was not found): "
-    "install it, or take the gpu probe out of the configuration",
-    pynvml.NVML_ERROR_DRIVER_NOT_LOADED: "the NVIDIA kernel module is not loaded: run nvidia-smi as root, or reboot",
-    pynvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH: "the NVIDIA library and kernel module differ in version, as after an "
-    "update: reload the module or reboot, then restart the agent",
-    pynvml.NVML_ERROR_NO_PERMISSION: "the agent may not open the NVIDIA driver: give its user access to /dev/nvidia*",
-}
 
 
 class ActivityPair:
@@ -57,12 +40,18 @@ class ActivityPair:
 class Gpu:
     """One device of one enumeration: who it is, and one method a reading. Every method returns a value or a Reason."""
 
-    def __init__(self, handle: Any, index: int, driver_version: str | None) -> None:
+    def __init__(self, handle: Any, index: int, driver_version: str | None, parent: "Gpu | None" = None) -> None:
+        """``parent``: the GPU that the device is a MIG instance of."""
         self._handle: Any = handle
         self._route: dict[str, int] = {}
-        self.device = self._identify(index, driver_version)
+        self.device = self._identify(index, driver_version) if parent is None else self._identify_instance(parent)
         highest = self._ask("limits", lambda h: pynvml.nvmlDeviceGetPowerManagementLimitConstraints(h)[1])
         self.highest_power_w = None if isinstance(highest, Reason) else highest / 1000
+
+    @property
+    def is_instance(self) -> bool:
+        """Whether the device is a MIG instance."""
+        return self.device.parent_uuid is not None
 
     @property
     def lost(self) -> bool:
@@ -82,6 +71,16 @@ class Gpu:
         """Returns whether the GPU is cut into MIG instances now; it can be switched while the driver is open."""
         mode = self._ask("mig_mode", lambda h: pynvml.nvmlDeviceGetMigMode(h)[0])
         return not isinstance(mode, Reason) and bool(mode == pynvml.NVML_DEVICE_MIG_ENABLE)
+
+    def most_instances(self) -> int:
+        """Returns how many MIG instances the GPU can be cut into at most, which is how many slices it has."""
+        most = self._ask("mig_most", pynvml.nvmlDeviceGetMaxMigDeviceCount)
+        return 0 if isinstance(most, Reason) else int(most)
+
+    def instances(self) -> dict[str, Any]:
+        """Returns the handles of the MIG instances that the GPU is cut into now, by UUID."""
+        slots = (self._ask("mig_slot", partial(_instance, slot=slot)) for slot in range(self.most_instances()))
+        return dict(found for found in slots if isinstance(found, tuple))
 
     def memory(self) -> Memory | Reason:
         """Returns memory v2. A total of 0 (integrated memory, such as on GB10) means that it cannot be told."""
@@ -213,55 +212,40 @@ class Gpu:
         )
         limit = known("limit", pynvml.nvmlDeviceGetEnforcedPowerLimit)
         return Device(
-            uuid=_text(uuid),
+            uuid=text(uuid),
             index=index,
             minor=known("minor", pynvml.nvmlDeviceGetMinorNumber),
-            pci_bus_id=known("pci", lambda h: _text(pynvml.nvmlDeviceGetPciInfo_v3(h).busId)),
-            model=known("model", lambda h: _text(pynvml.nvmlDeviceGetName(h))),
+            pci_bus_id=known("pci", lambda h: text(pynvml.nvmlDeviceGetPciInfo_v3(h).busId)),
+            model=known("model", lambda h: text(pynvml.nvmlDeviceGetName(h))),
             mem_total_mib=total // MIB if total else None,
             power_limit_w=limit / 1000 if limit else None,
             driver_version=driver_version,
         )
 
+    def _identify_instance(self, parent: "Gpu") -> Device:
+        total = self._ask("total", lambda h: pynvml.nvmlDeviceGetMemoryInfo(h).total)
+        counted = self._ask("slices", lambda h: pynvml.nvmlDeviceGetAttributes(h).computeInstanceSliceCount)
+        model = self._ask("model", lambda h: text(pynvml.nvmlDeviceGetName(h)))
+        of = parent.most_instances()
+        slices = 1 if isinstance(counted, Reason) or not 0 < counted <= of else int(counted)
+        return Device(
+            uuid=text(pynvml.nvmlDeviceGetUUID(self._handle)),
+            index=parent.device.index,
+            model=parent.device.model if isinstance(model, Reason) else model,
+            mem_total_mib=None if isinstance(total, Reason) else total // MIB or None,
+            slices=slices,
+            slices_of=max(1, of),
+            parent_uuid=parent.device.uuid,
+            driver_version=parent.device.driver_version,
+        )
 
-class Enumeration(NamedTuple):
-    """The GPUs that answered, and one sentence for each that did not."""
 
-    gpus: tuple[Gpu, ...]
-    silent: tuple[str, ...]
-
-
-def open_driver() -> Enumeration:
-    """Opens the driver and enumerates its GPUs; raises DriverMissing. Close it with close_driver."""
+def _instance(handle: Any, slot: int) -> tuple[str, Any] | None:
     try:
-        pynvml.nvmlInit()
-    except pynvml.NVMLError as error:
-        raise DriverMissing(_MISSING_SENTENCES.get(error.value, f"the NVIDIA driver did not start: {error}")) from error
-    try:
-        version = _text(pynvml.nvmlSystemGetDriverVersion())
-        count = pynvml.nvmlDeviceGetCount()
-    except pynvml.NVMLError as error:
-        close_driver()
-        raise DriverMissing(f"the NVIDIA driver started but does not answer: {error}") from error
-    gpus, silent = [], []
-    for index in range(count):
-        try:
-            gpu = Gpu(pynvml.nvmlDeviceGetHandleByIndex(index), index, version)
-            if gpu.lost:
-                silent.append(f"GPU {index} of {count} was lost while it was identified")
-            else:
-                gpus.append(gpu)
-        except (pynvml.NVMLError, DriverLost) as error:
-            silent.append(f"GPU {index} of {count} does not answer: {error}")
-    return Enumeration(tuple(gpus), tuple(silent))
-
-
-def close_driver() -> None:
-    """Closes what open_driver opened; a driver that is gone already is no error."""
-    try:
-        pynvml.nvmlShutdown()
-    except pynvml.NVMLError:
-        return
+        found = pynvml.nvmlDeviceGetMigDeviceHandleByIndex(handle, slot)
+        return text(pynvml.nvmlDeviceGetUUID(found)), found
+    except pynvml.NVMLError_NotFound:  # nothing in this slot
+        return None
 
 
 def _between(pair: ActivityPair, metrics: Sequence[int]) -> list[tuple[int, float]]:
@@ -292,5 +276,6 @@ def _sensible_mib(used_bytes: int | None) -> int | None:
     return None if used_bytes is None or used_bytes >= 1 << 62 else used_bytes // MIB
 
 
-def _text(value: str | bytes) -> str:
+def text(value: str | bytes) -> str:
+    """Returns what the driver calls something: bytes in older versions of the binding."""
     return value.decode(errors="replace") if isinstance(value, bytes) else value
