@@ -20,7 +20,7 @@ def test_bars_stand_for_the_hours() -> None:
     assert found is not None
     heights = re.findall(r'height="([\d.]+)" class="s-(\w+)"', found.svg)
     assert heights == [("186.0", "active"), ("93.0", "active"), ("93.0", "idle")]
-    assert found.legend == (("active", "active", "6 GPU-h"), ("idle", "idle, empty", "2 GPU-h"))
+    assert found.legend == (("active", "active", "6.0 GPU-h"), ("idle", "idle, empty", "2.0 GPU-h"))
 
 
 def test_nothing_held_is_no_drawing() -> None:
