@@ -27,4 +27,4 @@ def in_time() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def quick_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a stand-in GPU says does not depend on how long it is looked at; commands look for a second."""
-    monkeypatch.setattr("collector.runner._ONCE_SPAN_S", 0.05)
+    monkeypatch.setattr("collector.runner._ONCE_SPAN_S", 0.12)  # samples of GPM lie 0.1 s apart
