@@ -68,7 +68,7 @@ class RunEvidence(msgspec.Struct, frozen=True, kw_only=True):
     name: str | None = None
     interactive: bool | None = None
     shared: bool = False
-    suspended_ms: int | None = None
+    untold_ms: int | None = None  # suspended, and it is not known when
     nodes: int | None = None
     start_ms: int
     end_ms: int

@@ -107,6 +107,7 @@ class State(StrEnum):
     IDLE = "idle"
     UNKNOWN = "unknown"
     UNALLOCATED = "unallocated"
+    SUSPENDED = "suspended"
     STRAY = "stray"
     OFFLINE = "offline"
     TAKEN = "taken"

@@ -92,6 +92,7 @@ def _day(cur: Cursor, viewer: Viewer, window: Window) -> list[str]:
                 ({"state": "idle"}, day.idle_empty_gpu_h),
                 ({"state": "unknown"}, day.unknown_gpu_h),
                 ({"state": "unallocated"}, day.unallocated_gpu_h),
+                ({"state": "suspended"}, day.suspended_gpu_h),
                 ({"state": "stray"}, day.stray_gpu_h),
                 ({"state": "offline"}, day.offline_gpu_h),
                 ({"state": "reserved"}, day.reserved_gpu_h),

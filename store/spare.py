@@ -67,7 +67,8 @@ _MINUTES: Final = f"""
             CAST(g.slices * {WHOLE} // g.slices_of AS BIGINT) AS weight
         FROM gpu g LEFT JOIN gpu p ON p.uuid = g.parent_uuid),
     used AS (
-        SELECT m.minute_ms, r.root_key, CAST(sum((m.held_ms + m.stray_ms) * r.weight) AS BIGINT) AS units
+        SELECT m.minute_ms, r.root_key, CAST(sum(
+            (m.held_ms + coalesce(m.suspended_ms, 0) + m.stray_ms) * r.weight) AS BIGINT) AS units
         FROM gpu_minute m JOIN root r USING (gpu_key)
         WHERE m.minute_ms >= $low AND m.minute_ms < $high
             AND (m.node_key, m.minute_ms) IN (SELECT (node_key, minute_ms) FROM spare_piece)

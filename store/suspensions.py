@@ -72,6 +72,8 @@ def settle(run: Run, known: Suspensions) -> None:
         if one.end_ms is not None:
             one.end_ms = max(one.start_ms, one.end_ms)
             suspended_ms += one.end_ms - one.start_ms
+    if order and not run.is_final:
+        run.suspended_ms = max(run.suspended_ms or 0, suspended_ms)
 
 
 def stretches(known: Suspensions) -> set[tuple[int, int | None]]:

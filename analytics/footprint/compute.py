@@ -7,6 +7,7 @@ import msgspec
 
 from analytics.footprint.gaps import MAKE_GAPS
 from analytics.footprint.hollow import make_hollow
+from analytics.footprint.pauses import MAKE_LASTING, MAKE_PAUSES
 from analytics.footprint.peak import MAKE_PEAKS
 from analytics.footprint.per_gpu import MAKE_FIGURES, WRITE_GPUS
 from analytics.footprint.per_run import WRITE_RUNS
@@ -114,6 +115,8 @@ def _renew(cur: Cursor, chunk: list[_Due], data_to_ms: int, settings: FootprintS
     gap_ms = round(settings.gap_s * 1000)
     cur.execute(_CHUNK, {"data_to_ms": data_to_ms, "run_keys": [each.run_key for each in chunk]})
     cur.execute(_HOLDS)
+    cur.execute(MAKE_PAUSES)
+    cur.execute(MAKE_LASTING)
     cur.execute(make_pieces(states, settings.energy_limit_ratio))
     blips = {"blip_ms": round(settings.blip_s * 1000), "alone_ms": round(settings.blip_alone_s * 1000)}
     cur.execute(MAKE_BLOCKS, {"gap_ms": gap_ms, **blips})

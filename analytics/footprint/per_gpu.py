@@ -58,12 +58,12 @@ FROM piece GROUP BY run_key, gpu_key"""  # noqa: S608 - fragments of our own
 WRITE_GPUS: Final = f"""
 INSERT INTO footprint_gpu BY NAME
 SELECT hold.run_key, hold.gpu_key, hold.node_key, hold.start_ms, hold.end_ms,
-       hold.end_ms - hold.start_ms AS held_ms,
+       hold.end_ms - hold.start_ms - coalesce(paused_ms, 0) AS held_ms,
        coalesce(rows, 0) AS rows, coalesce(readings, 0) AS readings, coalesce(covered_ms, 0) AS covered_ms,
        coalesce(watched_ms, 0) AS watched_ms, coalesce(longest_gap_ms, 0) AS longest_gap_ms, gaps_closed,
        coalesce(active_ms, 0) AS active_ms, coalesce(low_ms, 0) AS low_ms,
        coalesce(idle_held_ms, 0) AS idle_held_ms, coalesce(idle_ms, 0) AS idle_ms,
-       hold.end_ms - hold.start_ms - coalesce(covered_ms, 0) AS unknown_ms,
+       hold.end_ms - hold.start_ms - coalesce(paused_ms, 0) - coalesce(covered_ms, 0) AS unknown_ms,
        coalesce(parked_ms, 0) AS parked_ms, coalesce(busy_ms, 0) AS busy_ms,
        util_mean_pct, util_quantiles[1] / {UTILIZATION_SCALE:d}.0 AS util_p50_pct,
        util_quantiles[2] / {UTILIZATION_SCALE:d}.0 AS util_p95_pct, util_max_pct, sm_mean_pct, sm_p95_pct,
@@ -79,6 +79,8 @@ SELECT hold.run_key, hold.gpu_key, hold.node_key, hold.start_ms, hold.end_ms,
        hollow_unsaid_ms, throttled_ms,
        {", ".join(f"{slowdown.id}_ms" for slowdown in SLOWDOWNS)}
 FROM hold SEMI JOIN run USING (run_key) JOIN gpu ON gpu.gpu_key = hold.gpu_key
+LEFT JOIN (SELECT run_key, gpu_key, sum(end_ms - start_ms)::BIGINT AS paused_ms FROM pause GROUP BY ALL) AS paused
+    ON paused.run_key = hold.run_key AND paused.gpu_key = hold.gpu_key
 LEFT JOIN figure ON figure.run_key = hold.run_key AND figure.gpu_key = hold.gpu_key
 LEFT JOIN stretch ON stretch.run_key = hold.run_key AND stretch.gpu_key = hold.gpu_key
 LEFT JOIN hollow ON hollow.run_key = hold.run_key AND hollow.gpu_key = hold.gpu_key

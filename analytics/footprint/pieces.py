@@ -28,16 +28,21 @@ def make_pieces(states: StateSettings, energy_limit_ratio: float) -> str:
                coalesce(lag(ts_ms) OVER (PARTITION BY samples.run_key, samples.gpu_key
                                          ORDER BY {ROW_ORDER}),
                         ts_ms - span_ms) AS before_ms,
-               greatest(ts_ms - span_ms, hold.start_ms, before_ms) AS from_ms, least(ts_ms, hold.end_ms) AS to_ms
+               greatest(ts_ms - span_ms, before_ms) AS begin_ms
         FROM samples JOIN hold ON hold.run_key = samples.run_key AND hold.gpu_key = samples.gpu_key
         JOIN gpu ON gpu.gpu_key = samples.gpu_key),
+    -- Half a row may lie in a pause: what is left of it is one piece on each side.
+    cut AS (
+        SELECT clipped.*, greatest(begin_ms, lasting.start_ms) AS from_ms, least(ts_ms, lasting.end_ms) AS to_ms
+        FROM clipped JOIN lasting ON lasting.run_key = clipped.run_key AND lasting.gpu_key = clipped.gpu_key
+             AND lasting.start_ms < ts_ms AND lasting.end_ms > begin_ms),
     judged AS (
         SELECT *, (to_ms - from_ms)::INTEGER AS ms, {state_sql(states)} AS state, {UTILIZATION_SQL} AS util,
                -- after a gap the row carries the energy of the gap too
                energy_j * 1000.0 / greatest(span_ms, ts_ms - before_ms) > power_limit_w * {energy_limit_ratio!r}::DOUBLE
                    AS energy_refused,
                coalesce({parked_sql(states)}, FALSE) AS half_full
-        FROM clipped WHERE to_ms > from_ms)
+        FROM cut WHERE to_ms > from_ms)
     SELECT run_key, gpu_key, node_key, from_ms, to_ms, ms, state, util,
            CASE state WHEN 'active' THEN 2 WHEN 'low' THEN 2 WHEN 'unknown' THEN 0 ELSE 1 END::TINYINT AS kind,
            state = 'idle_held' AND half_full AS parked,

@@ -17,6 +17,7 @@ _OF_OTHERS: Final = {
     "REVOKED": "another cluster took it",
     "SUSPENDED": "it is suspended",
 }
+_ROUNDED_MS: Final = 5_000  # polls and accounting tell whole seconds, each for itself
 _FAULTS: Final = {
     "gpu_lost": "a GPU was lost while it ran",
     "order_disputed": "it is disputed on its node which GPU is whose",
@@ -65,7 +66,7 @@ def _not_theirs(run: RunEvidence, settings: AnalyticsSettings) -> str | None:
     braked = max((gpu.throttled_ms / gpu.held_ms for gpu in run.each if gpu.held_ms), default=0.0)
     if braked >= settings.throttled_ratio:
         return "a GPU was slowed by heat or a power brake for much of the time"
-    if run.suspended_ms:
+    if (run.untold_ms or 0) > _ROUNDED_MS:
         return "it was suspended and it is not known when"
     return None
 

@@ -17,7 +17,9 @@ ORDER BY run_key LIMIT $most"""
 
 _RUNS: Final = """
 SELECT run_key, kind, cluster, job_id, job_id_raw, state, user_name AS user, account, "partition", qos, name,
-       interactive, shared, suspended_ms, nodes,
+       interactive, shared, nodes, suspended_ms - coalesce((
+           SELECT sum(greatest(0, coalesce(s.end_ms, f.end_ms) - s.start_ms)) FROM suspension s
+           WHERE s.run_key = f.run_key), 0)::BIGINT AS untold_ms,
        f.start_ms, f.end_ms, finished, gpus, gpus_seen, gpus_active, gpus_requested,
        held_ms, covered_ms, coverage, watched_ratio, min_rows, util_mean_pct, leading_idle_ms, trailing_idle_ms,
        recent_idle_ms, idle_together_ms, last_row_ms, cpu_efficiency, cpu_source,

@@ -1,4 +1,4 @@
-"""What there was to hold, and what became of it: held, stray, offline, reserved, taken, stranded or free.
+"""What there was to hold, and what became of it: held, suspended, stray, offline, reserved, taken, stranded, free.
 
 From Slurm's inventory where there is one: a GPU counts whether or not a collector reports it. Where there is none,
 every known GPU counts from the moment it was first seen. A MIG instance is a part of its parent, so capacity is counted
@@ -37,19 +37,20 @@ _USED: Final = """
     WITH device AS MATERIALIZED ({devices}),
     told AS (
         SELECT h.at_ms, h.bucket_ms, coalesce(d.root_key, 0) AS root_key,
-            h.held_ms * coalesce(d.weight, $whole) AS held, h.stray_ms * coalesce(d.weight, $whole) AS stray,
-            NULL AS kind, 0 AS units
+            (h.held_ms + coalesce(h.suspended_ms, 0)) * coalesce(d.weight, $whole) AS held,
+            coalesce(h.suspended_ms, 0) * coalesce(d.weight, $whole) AS suspended,
+            h.stray_ms * coalesce(d.weight, $whole) AS stray, NULL AS kind, 0 AS units
         FROM ({rollup}) AS h LEFT JOIN device d ON d.gpu_key = h.gpu_key {places} WHERE {used}
         UNION ALL
-        SELECT h.at_ms, h.bucket_ms, d.root_key, 0, 0, h.kind, h.units
+        SELECT h.at_ms, h.bucket_ms, d.root_key, 0, 0, 0, h.kind, h.units
         FROM ({spare}) AS h JOIN device d ON d.gpu_key = h.gpu_key),
     used AS (
         SELECT at_ms, bucket_ms, root_key, CAST(sum(held) AS BIGINT) AS held, CAST(sum(stray) AS BIGINT) AS stray,
-            CAST(sum(units) AS BIGINT) AS spare, {kinds}
+            CAST(sum(suspended) AS BIGINT) AS suspended, CAST(sum(units) AS BIGINT) AS spare, {kinds}
         FROM told GROUP BY ALL)
     SELECT u.at_ms, CAST(coalesce(sum(u.held) FILTER (u.root_key <> 0), 0) AS BIGINT) AS held,
         CAST(coalesce(sum(u.held) FILTER (u.root_key = 0), 0) AS BIGINT) AS unplaced,
-        CAST(sum(u.stray) AS BIGINT) AS stray, {summed},
+        CAST(sum(u.suspended) AS BIGINT) AS suspended, CAST(sum(u.stray) AS BIGINT) AS stray, {summed},
         CAST(coalesce(sum(greatest(0, u.held + u.stray + u.spare - coalesce(d.weight
             * greatest(0, least(u.at_ms + u.bucket_ms, $end) - greatest(u.at_ms, d.first_ms)), 0)))
             FILTER (u.root_key <> 0), 0) AS BIGINT) AS beyond
@@ -71,12 +72,13 @@ class Root(msgspec.Struct, frozen=True):
 class Used(msgspec.Struct, frozen=True):
     """What became of the devices from ``at_ms`` on for one bucket, and what of it lies beyond the known capacity.
 
-    ``unplaced`` is held on GPUs that only accounting counts.
+    ``held`` is held or suspended; ``unplaced`` is the same on GPUs that only accounting counts.
     """
 
     at_ms: int
     held: int
     unplaced: int
+    suspended: int
     stray: int
     offline: int
     taken: int
@@ -86,13 +88,15 @@ class Used(msgspec.Struct, frozen=True):
 
 
 class Whole(msgspec.Struct, frozen=True, kw_only=True):
-    """What there was in a period, weight x ms: capacity = held + stray + offline + taken + reserved + unallocated.
+    """What there was in a period, weight x ms.
 
+    capacity = held + suspended + stray + offline + taken + reserved + unallocated.
     ``unallocated`` = free + stranded. Without an inventory (``told`` false) nobody can say more than unallocated.
     """
 
     told: bool
     capacity: int
+    suspended: int
     stray: int
     offline: int
     taken: int
@@ -110,6 +114,7 @@ class Split(TypedDict):
 
     capacity_gpu_h: float | None
     unallocated_gpu_h: float | None
+    suspended_gpu_h: float | None
     stray_gpu_h: float | None
     offline_gpu_h: float | None
     reserved_gpu_h: float | None
@@ -156,7 +161,7 @@ class Capacity(msgspec.Struct, frozen=True):
         self, start_ms: int, end_ms: int, used: dict[int, list[Used]], apart: dict[int, list[Unreported]]
     ) -> Whole:
         capacity = self.known(start_ms, end_ms)
-        held = stray = 0
+        held = suspended = stray = 0
         sums = dict.fromkeys(_KINDS, 0)
         for hour in used.keys() | apart.keys():
             rows, others = used.get(hour, []), apart.get(hour, [])
@@ -164,6 +169,7 @@ class Capacity(msgspec.Struct, frozen=True):
             for name in _KINDS:
                 sums[name] += sum(getattr(row, name) for row in spare)
             held += sum(row.held + row.unplaced for row in rows)
+            suspended += sum(row.suspended for row in rows)
             stray += sum(row.stray for row in rows)
             capacity += sum(row.beyond for row in rows) + sum(row.total for row in others)
             unplaced = sum(row.unplaced for row in rows)
@@ -172,7 +178,7 @@ class Capacity(msgspec.Struct, frozen=True):
                 sums["taken"] -= min(placed, sum(row.taken for row in spare))
                 capacity += unplaced - placed
         free = capacity - held - stray - sum(sums.values())
-        return Whole(told=self.told, capacity=capacity, stray=stray, free=free, **sums)
+        return Whole(told=self.told, capacity=capacity, suspended=suspended, stray=stray, free=free, **sums)
 
     def _placed(
         self, unplaced: int, within: tuple[int, int], rows: Sequence[Used], others: Sequence[Unreported]
@@ -199,6 +205,7 @@ def split(whole: Whole | None) -> Split:
     return Split(
         capacity_gpu_h=hours(lambda all_: all_.capacity, always=True),
         unallocated_gpu_h=hours(lambda all_: all_.unallocated, always=True),
+        suspended_gpu_h=hours(lambda all_: all_.suspended, always=True),
         stray_gpu_h=hours(lambda all_: all_.stray, always=True),
         offline_gpu_h=hours(lambda all_: all_.offline),
         reserved_gpu_h=hours(lambda all_: all_.reserved),
@@ -226,7 +233,7 @@ def capacity(
         known &= Condition("n.cluster = $cluster", {"cluster": where.cluster})
         used &= Condition("coalesce(r.cluster, n.cluster) = $cluster", {"cluster": where.cluster})
     devices = fill(_KNOWN, weight=WEIGHT, known=known.sql)
-    rows = rollup(window, ("held_ms", "stray_ms"), minutes=minutes, cuts=cuts)
+    rows = rollup(window, ("held_ms", "suspended_ms", "stray_ms"), minutes=minutes, cuts=cuts)
     spare = rollup(window, ("units",), minutes=minutes, cuts=cuts, table="spare")
     end_ms = min(window.end_ms, data_to_ms)
     params = {"whole": WHOLE, "end": end_ms} | rows.params | spare.params | used.params | known.params

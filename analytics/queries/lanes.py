@@ -9,7 +9,7 @@ import numpy as np
 from analytics.model import HOUR_MS, MINUTE_MS, State, Viewer
 from analytics.queries.scope import Condition, fill, visible
 from analytics.queries.site import data_to
-from analytics.queries.stretches import Stretch, merge, thin
+from analytics.queries.stretches import Stretch, merge, overlaid, thin
 from store.database import Cursor
 from store.states import STATE_SQL
 
@@ -81,6 +81,11 @@ _MINUTES: Final = f"""
     FROM gpu_minute WHERE run_key = $run AND minute_ms > $start - {MINUTE_MS} AND minute_ms < $end
     ORDER BY gpu_key, minute_ms"""  # noqa: S608 - constants
 
+_PAUSES: Final = """
+    SELECT start_ms, coalesce(end_ms, $end) FROM suspension
+    WHERE run_key = $run AND start_ms < $end AND coalesce(end_ms, $end) > greatest(start_ms, $start)
+    ORDER BY start_ms"""
+
 
 def lanes(cur: Cursor, viewer: Viewer, run_key: int, max_bars: int = 1000) -> Lanes:
     """Returns at most ``max_bars`` stretches; one that is idle for 60 s or longer is never dropped.
@@ -95,7 +100,8 @@ def lanes(cur: Cursor, viewer: Viewer, run_key: int, max_bars: int = 1000) -> La
     pieces: dict[int, list[_Piece]] = defaultdict(list)
     for piece in _of_rows(cur, span) if from_raw else cur.rows(_MINUTES, span, _Piece):
         pieces[piece.gpu_key].append(piece)
-    whole = [_without_holes(hold, pieces[hold.gpu_key]) for hold in held]
+    pauses = [Stretch(state=State.SUSPENDED, start_ms=start, end_ms=end) for start, end in cur.tuples(_PAUSES, span)]
+    whole = [overlaid(_without_holes(hold, pieces[hold.gpu_key]), pauses) for hold in held]
     merged_below_ms, thinned = thin(whole, max_bars)
     return Lanes(
         merged_below_ms=merged_below_ms,

@@ -1,6 +1,7 @@
 """Stretches of one state, merged and thinned for drawing."""
 
 from collections import Counter
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -8,9 +9,9 @@ import msgspec
 from analytics.model import MINUTE_MS, State
 
 KEPT_MS: Final = MINUTE_MS
-"""An idle or unknown stretch of at least this length is always drawn."""
+"""An idle, suspended or unknown stretch of at least this length is always drawn."""
 
-_KEPT: Final = frozenset({State.IDLE, State.IDLE_HELD, State.UNKNOWN})
+_KEPT: Final = frozenset({State.IDLE, State.IDLE_HELD, State.UNKNOWN, State.SUSPENDED})
 
 
 class Stretch(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +31,20 @@ def merge(stretches: list[Stretch]) -> list[Stretch]:
         else:
             found.append(stretch)
     return found
+
+
+def overlaid(lane: list[Stretch], over: list[Stretch]) -> list[Stretch]:
+    """Returns a lane with other stretches laid over it, within its own beginning and end; both are in order."""
+    if not lane or not over:
+        return lane
+    found: list[Stretch] = []
+    edges = sorted({edge for stretch in over for edge in (stretch.start_ms, stretch.end_ms)})
+    for stretch in lane:
+        cuts = [stretch.start_ms, *(edge for edge in edges if stretch.start_ms < edge < stretch.end_ms), stretch.end_ms]
+        for start, end in pairwise(cuts):
+            above = next((one for one in over if one.start_ms <= start < one.end_ms), stretch)
+            found.append(Stretch(state=above.state, start_ms=start, end_ms=end))
+    return merge(found)
 
 
 def thin(lanes: list[list[Stretch]], most: int) -> tuple[int, list[list[Stretch]]]:

@@ -38,6 +38,7 @@ class TimelineRow(msgspec.Struct, frozen=True, kw_only=True):
     stray_gpu_h: float | None
     unallocated_gpu_h: float | None
     capacity_gpu_h: float | None
+    suspended_gpu_h: float | None = None
     offline_gpu_h: float | None = None
     reserved_gpu_h: float | None = None
     taken_gpu_h: float | None = None

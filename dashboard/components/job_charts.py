@@ -35,7 +35,7 @@ MARGIN_MS: Final = 5 * MINUTE_MS
 MOST_POINTS: Final = 600
 NO_CORES: Final = "no control group that counts CPU time was read on its nodes"
 NO_CORES_OF_SESSIONS: Final = "on a host without Slurm nobody counts the CPU time of a session"
-STATES_SHOWN: Final = ("active", "low", "idle_held", "idle", "unknown")
+STATES_SHOWN: Final = ("active", "low", "idle_held", "idle", "unknown", "suspended")
 
 
 def span(run: JobDetail) -> tuple[int, int]:

@@ -115,7 +115,7 @@ def test_confidence(more: dict[str, Any], sure: str | None) -> None:
         ({"state": "SUSPENDED"}, "is suspended"),
         ({"faults": ("gpu_lost",)}, "GPU was lost"),
         ({"faults": ("order_disputed",)}, "disputed"),
-        ({"suspended_ms": 600_000}, "suspended and it is not known when"),
+        ({"untold_ms": 600_000}, "suspended and it is not known when"),
         ({"gpus": 8, "coverage": 0.0}, "not all of its GPUs"),
         ({"measurable": False, "coverage": 0.0}, "cannot be measured"),
         ({"coverage": 0.62}, "less than 70 % of its time"),

@@ -116,3 +116,18 @@ def test_thinning_leaves_no_hole_and_every_long_idle_stretch(parts: list[tuple[s
         part.state in ("idle", "idle_held", "unknown") and part.end_ms - part.start_ms >= KEPT_MS for part in lane
     )
     assert len(thinned) <= max(most, 2 * kept + 1)
+
+
+def test_suspended_time_lies_over_what_the_gpu_did(cur: Cursor, ledger: Ledger) -> None:
+    gpu = ledger.gpu(ledger.node())
+    run = ledger.run(end_ms=T0 + 10 * MINUTE)
+    ledger.hold(run, gpu)
+    ledger.rows(gpu, run, T0, T0 + 10 * MINUTE, util_pct=900)
+    for start, end in ((2, 4), (8, None)):
+        end_ms = None if end is None else T0 + end * MINUTE
+        ledger.put("suspension", run_key=run, ran_s=start, start_ms=T0 + start * MINUTE, end_ms=end_ms)
+    ledger.save(cur)
+    [lane] = lanes(cur, Viewer(), run).lanes
+    assert [(part.state, (part.end_ms - T0) // MINUTE) for part in lane.stretches] == [
+        ("active", 2), ("suspended", 4), ("active", 8), ("suspended", 10),
+    ]  # fmt: skip

@@ -69,3 +69,18 @@ def test_nothing_is_capacity_beyond_the_end_of_the_data(cur: Cursor, ledger: Led
 def test_an_empty_store_has_a_line_of_nothing(cur: Cursor) -> None:
     line = over_time(cur, ADMIN, Window(start_ms=T0, end_ms=T0 + DAY), Filter())
     assert [(row.active_gpu_h, row.capacity_gpu_h) for row in line.rows] == [(0, None)] * 24
+
+
+def test_suspended_time_is_a_part_of_capacity_beside_what_is_held(cur: Cursor, ledger: Ledger) -> None:
+    gpu = ledger.gpu(ledger.node(last_ms=T0 + HOUR))
+    ledger.hour(gpu, ledger.run(), T0, active=20)
+    for table in ("gpu_hour", "gpu_minute"):
+        ledger.tables[table][-1]["suspended_ms"] = (30 * MINUTE) if table == "gpu_hour" else 90_000
+    ledger.save(cur)
+    window = Window(start_ms=T0, end_ms=T0 + HOUR)
+    total = hours(cur, ADMIN, window, Filter())
+    assert (total.held_gpu_h, total.suspended_gpu_h, total.capacity_gpu_h) == (pytest.approx(1 / 3), 0.5, 1)
+    assert total.unallocated_gpu_h == pytest.approx(1 / 6)
+    line = over_time(cur, ADMIN, window, Filter())
+    assert sum(row.suspended_gpu_h or 0 for row in line.rows) == pytest.approx(0.5)
+    assert hours(cur, ADMIN, window, Filter(user="ann")).suspended_gpu_h is None
