@@ -92,6 +92,11 @@ class HookAttribution:
         """Whether a Prolog of ours has ever run here."""
         return self._folder.exists
 
+    @property
+    def may_share(self) -> bool:
+        """Whether a job's GPU here may be a shard or MPS, which Prolog and processes do not tell from a whole one."""
+        return self._gpu_list.listed is not None and self._gpu_list.listed.shares
+
     def place(self, words: Sequence[str], devices: Sequence[Device]) -> tuple[int, ...] | None:
         """Returns the devices of what Slurm calls GPUs; None where it cannot be told which are meant."""
         if self._gpu_list.is_pending:

@@ -57,6 +57,7 @@ class KeptList(msgspec.Struct, frozen=True):
     source: str
     gpus: tuple[ListedGpu, ...]
     doubt: str = ""
+    shares: bool = False  # whether shards or MPS of the GPUs are given away as well
 
 
 class Carryover(msgspec.Struct):

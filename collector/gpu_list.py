@@ -18,7 +18,7 @@ from collector.carryover import Carryover, KeptList, ListedGpu
 from collector.proc import PROC, moment_ms
 from collector.slurmd import Slurmd, SlurmdProblem
 from collector.worker import Unanswered, Worker
-from store.formats.gres_list import BadList, Place, printed_by_slurmd, written_in_gres_conf
+from store.formats.gres_list import BadList, GpuPlaces, Place, printed_by_slurmd, written_in_gres_conf
 from store.segment import Event
 
 _LOOK_MS: Final = 30_000  # between two looks for a slurmd where none was seen
@@ -123,20 +123,21 @@ def read_list(where: Where, slurmd: Slurmd | None, name: str, now_ms: int) -> Ke
     config = slurmds.config_file(where.config, slurmd)
     gres_conf = None if config is None else config.with_name("gres.conf")
     try:
-        places = printed_by_slurmd(slurmds.ask_for_gpus(where.program, slurmd, config, _TIMEOUT_S))
+        listed = printed_by_slurmd(slurmds.ask_for_gpus(where.program, slurmd, config, _TIMEOUT_S))
         source = "slurmd -G"
     except (SlurmdProblem, BadList) as error:
         if gres_conf is None or not gres_conf.is_file():
             raise NoList(f"{error}, and no gres.conf was found") from None
-        places, source = _written(gres_conf, where.node, str(error)), str(gres_conf)
+        listed, source = _written(gres_conf, where.node, str(error)), str(gres_conf)
     began_ms = None if slurmd is None else moment_ms(slurmd.started, where.proc)
     doubt = ""
     if began_ms is not None and now_ms - began_ms > _LATE_MS:
-        doubt = _doubt(places, [path for path in (config, gres_conf) if path is not None], began_ms, where.proc)
-    return KeptList(name, source, tuple(ListedGpu(_minor(place.file), place.unique_id) for place in places), doubt)
+        doubt = _doubt(listed.places, [path for path in (config, gres_conf) if path is not None], began_ms, where.proc)
+    gpus = tuple(ListedGpu(_minor(place.file), place.unique_id) for place in listed.places)
+    return KeptList(name, source, gpus, doubt, listed.shares)
 
 
-def _written(gres_conf: Path, node: str, before: str) -> tuple[Place, ...]:
+def _written(gres_conf: Path, node: str, before: str) -> GpuPlaces:
     try:
         return written_in_gres_conf(gres_conf.read_bytes(), node)
     except (OSError, BadList) as error:

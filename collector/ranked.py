@@ -60,7 +60,7 @@ class RankedAttribution:
         found = self._found.holdings(claims, {holding.job_id for holding in told}, now_ms, devices)
         everything = [*(self._completed(holding, claims) for holding in told), *found]
         self._note_disputes(everything, found, processes, now_ms)
-        return _shared(everything)
+        return _marked(everything, may_share=self._hooks.may_share)
 
     def _claims(self, scene: Scene, by_hook: Mapping[str, Holding]) -> dict[str, Claim]:
         """Returns the best claim for each job. One that need not be whole is added to by those of lower rank."""
@@ -124,12 +124,15 @@ class RankedAttribution:
         self._events.append(Event(ts_ms=now_ms, kind=kind, detail=detail))
 
 
-def _shared(holdings: Collection[Holding]) -> tuple[Holding, ...]:
+def _marked(holdings: Collection[Holding], *, may_share: bool) -> tuple[Holding, ...]:
     """Returns the holds, those on a device with another one marked: nobody can say whose work it does."""
     lasting = Counter(device for holding in holdings if holding.end_ms is None for device in holding.devices)
     return tuple(
-        msgspec.structs.replace(holding, shared=True)
-        if holding.end_ms is None and any(lasting[device] > 1 for device in holding.devices)
-        else holding
+        msgspec.structs.replace(
+            holding,
+            shared=holding.shared
+            or (holding.end_ms is None and any(lasting[device] > 1 for device in holding.devices)),
+            may_share=may_share,
+        )
         for holding in holdings
     )

@@ -6,7 +6,7 @@ from functools import lru_cache
 import msgspec
 from ClusterShell.NodeSet import NodeSet
 
-from store.identity import OPEN_STATES, Run, later
+from store.identity import CERTAIN, OPEN_STATES, POSSIBLE, Run, later
 from store.live import settle_polled
 from store.segment import AccountingRun, Holding
 
@@ -24,16 +24,24 @@ class Allocation(msgspec.Struct):
 
     def widen(self, other: "Allocation") -> None:
         """Takes in another sight of the same hold: an end that is known outranks one that is not."""
+        self.source = min(self.source, other.source, key=_rank)
         self.node_key = other.node_key
         self.start_ms = min(self.start_ms, other.start_ms)
         self.end_ms = later(self.end_ms, other.end_ms)
+
+
+_SOURCES = ("hook", "site", "step", "cgroup", "poll", "process")  # the best one first
+
+
+def _rank(source: str) -> int:
+    return _SOURCES.index(source) if source in _SOURCES else len(_SOURCES)
 
 
 def apply_holding(run: Run, holding: Holding, to_ms: int) -> None:
     """Works a node's holding into its run; ``to_ms`` is the last moment at which the node knew it alive."""
     run.restart = max(run.restart, holding.restart)
     run.seen_ms = max(run.seen_ms, to_ms)
-    run.shared = run.shared or holding.shared
+    run.shares = max(run.shares, _share(holding))
     # What accounting says of a person or a partition stays; a node only fills in.
     run.user_name = run.user_name or holding.user
     run.uid = holding.uid if run.uid is None else run.uid
@@ -95,6 +103,8 @@ def settle(run: Run, allocations: Collection[Allocation], last_ms: dict[int, int
 
     ``last_ms`` says by node_key how far each node's data reaches; ``whole_ms``: when a poll last listed all live runs.
     """
+    # Slurm counts no gres/gpu for a job with shards or MPS, and in the Prolog its place looks like a whole GPU's.
+    run.shared = run.shares == CERTAIN or (run.shares == POSSIBLE and not run.alloc_gpus)
     if run.db_index is not None:
         for allocation in allocations:
             allocation.start_ms = run.start_ms
@@ -118,6 +128,10 @@ def _settle_state(run: Run) -> None:
         run.state = "ENDED"
     elif run.state not in OPEN_STATES or run.state == "ENDED":
         run.state = "RUNNING"
+
+
+def _share(holding: Holding) -> int:
+    return CERTAIN if holding.shared else POSSIBLE if holding.may_share else 0
 
 
 def _end_session(run: Run, allocations: Collection[Allocation], last_ms: dict[int, int]) -> None:

@@ -19,6 +19,10 @@ _SHORT_MS: Final = 60_000
 _NEAR_MS: Final = 30_000
 
 
+POSSIBLE, CERTAIN = 1, 2
+"""What is known of a run's sharing of a GPU, in Run.shares; 0: it has a GPU to itself."""
+
+
 class Run(msgspec.Struct, kw_only=True):
     """A row of table ``run`` while a batch is worked in; fields are its columns. ``run_key`` 0: not stored yet."""
 
@@ -56,6 +60,7 @@ class Run(msgspec.Struct, kw_only=True):
     cpu_ms: int | None = None
     work_dir: str | None = None
     shared: bool = False
+    shares: int = 0
     updated_ms: int = 0
     seen_ms: int = 0
     polled_ms: int = 0

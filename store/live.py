@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from store.identity import Run, later
+from store.identity import CERTAIN, Run, later
 from store.segment import LiveRun
 from store.suspensions import SUSPENDED
 
@@ -25,7 +25,7 @@ def apply_live(run: Run, live: LiveRun, at_ms: int) -> None:
         if value is not None and (getattr(run, ours) is None or (newer and not described)):
             setattr(run, ours, value)
     run.restart = max(run.restart, live.restart or 0)
-    run.shared = run.shared or live.shared
+    run.shares = max(run.shares, CERTAIN if live.shared else 0)
     if run.is_final:
         return
     run.polled_ms = max(run.polled_ms, at_ms)

@@ -221,7 +221,7 @@ def _merge(kept: Entry, other: Entry) -> Entry:
     run.restart = max(run.restart, gone.restart)
     run.seen_ms = max(run.seen_ms, gone.seen_ms)
     run.polled_ms = max(run.polled_ms, gone.polled_ms)
-    run.shared = run.shared or gone.shared
+    run.shares = max(run.shares, gone.shares)
     suspensions.merge(kept.suspensions, other.suspensions)
     for gpu_key, allocation in other.allocations.items():
         _allocate(kept, gpu_key, allocation)

@@ -92,6 +92,7 @@ VERSION_1: tuple[str, ...] = (
     # that RUNNING, or ENDED where the nodes saw it end and nobody has said how. updated_ms: when the accounting row was
     # written that describes the run (0: none yet). seen_ms: last moment at which anybody said that the run lives.
     # polled_ms: last poll of the queue that listed it (0: none).
+    # shares: 2 where a node saw it share a GPU, 1 where it may hold a shard, which accounting tells; shared follows.
     """CREATE TABLE run (
         run_key INTEGER PRIMARY KEY, kind VARCHAR NOT NULL, cluster VARCHAR NOT NULL, job_id_raw VARCHAR NOT NULL,
         job_id VARCHAR NOT NULL, restart INTEGER NOT NULL, db_index BIGINT, user_name VARCHAR, uid BIGINT,
@@ -100,7 +101,7 @@ VERSION_1: tuple[str, ...] = (
         elapsed_ms BIGINT, timelimit_ms BIGINT, timelimit_unlimited BOOLEAN NOT NULL, nodes INTEGER, node_list VARCHAR,
         req_gpus INTEGER, alloc_gpus INTEGER, gpu_type VARCHAR, alloc_cpus INTEGER, req_mem_mib BIGINT,
         max_rss_mib BIGINT, cpu_ms BIGINT, work_dir VARCHAR, shared BOOLEAN NOT NULL, updated_ms BIGINT NOT NULL,
-        seen_ms BIGINT, polled_ms BIGINT)""",
+        seen_ms BIGINT, polled_ms BIGINT, shares INTEGER NOT NULL DEFAULT 0)""",
     "CREATE INDEX run_by_id ON run (cluster, job_id_raw)",
     # One row per run and GPU: half open [start_ms, end_ms), end NULL while it lasts. A session's end is known only by
     # its processes' absence, so its rows always end where it was last seen.

@@ -85,6 +85,7 @@ class Holding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     devices: tuple[int, ...] = ()  # positions in Segment.devices
     source: str = "hook"  # hook, site (files of its own), step (environment), cgroup, poll, process
     shared: bool = False  # shards or MPS: never judged
+    may_share: bool = False  # the node gives away shards or MPS, and it cannot be told whether this is one
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

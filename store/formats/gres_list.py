@@ -17,6 +17,7 @@ from store.formats.slurm_values import node_names
 
 MOST_PLACES: Final = 1024
 _NOTHING: Final = frozenset({"", "(null)", "none", "N/A"})
+_SHARES: Final = frozenset({"shard", "mps"})
 _RECORD: Final = re.compile(r"\bGres (Name=.*)")
 _WORD: Final = re.compile(r"(\w+)=(\S*)")
 _TOP_LEVEL_COMMA: Final = re.compile(r",(?![^\[]*\])")
@@ -31,22 +32,31 @@ class Place(msgspec.Struct, frozen=True):
     unique_id: str = ""
 
 
+class GpuPlaces(msgspec.Struct, frozen=True):
+    """The places in order; ``shares``: whether the node gives away shards or MPS of them as well."""
+
+    places: tuple[Place, ...]
+    shares: bool = False
+
+
 class BadList(ValueError):
     """The list cannot be told from this text; the message says why, in a few words."""
 
 
-def printed_by_slurmd(data: bytes) -> tuple[Place, ...]:
+def printed_by_slurmd(data: bytes) -> GpuPlaces:
     """Returns the places in what ``slurmd -G`` printed, on either stream; raises BadList."""
     text = data.decode(errors="replace")
     records = [dict(_WORD.findall(found)) for found in _RECORD.findall(text)]
     gpus = [record for record in records if record.get("Name") == "gpu"]
-    return _checked([place for record in gpus for place in _places(record)])
+    shares = any(record.get("Name") in _SHARES for record in records)
+    return GpuPlaces(_checked([place for record in gpus for place in _places(record)]), shares)
 
 
-def written_in_gres_conf(data: bytes, node: str) -> tuple[Place, ...]:
+def written_in_gres_conf(data: bytes, node: str) -> GpuPlaces:
     """Returns the places that a gres.conf gives to ``node``; raises BadList where only slurmd knows."""
     found: list[Place] = []
     types = set[str]()
+    shares = False
     for line in _lines(data):
         if line.split()[0].lower() == "include":
             raise BadList("it includes another file")
@@ -55,6 +65,7 @@ def written_in_gres_conf(data: bytes, node: str) -> tuple[Place, ...]:
             continue
         if words.get("autodetect", "off").lower() != "off":
             raise BadList(f"AutoDetect={words['autodetect']}: only slurmd knows what it found")
+        shares = shares or words.get("name") in _SHARES
         if words.get("name") != "gpu":
             continue
         if "multiplefiles" in words:
@@ -63,7 +74,7 @@ def written_in_gres_conf(data: bytes, node: str) -> tuple[Place, ...]:
         found += [Place(file) for file in _expanded(words.get("file", ""))]
     if len(types) > 1:
         raise BadList("it has several types of GPU, whose order slurm.conf decides")
-    return _checked(found)
+    return GpuPlaces(_checked(found), shares)
 
 
 def _places(record: dict[str, str]) -> list[Place]:

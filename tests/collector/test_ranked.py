@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.collector.slurmd_program import BTIME_S
+from tests.collector.slurmd_program import BTIME_S, RECORD
 from tests.collector.test_attribution import MS, Node, T, working
 
 
@@ -145,6 +145,20 @@ def test_jobs_that_are_found_on_one_gpu_are_shared(node):
     node.step(14, "batch", 102)
     node.ask(5, {0: (working(100), working(101)), 1: (working(102),)})
     assert {holding.job_id: holding.shared for holding in node.found} == {"12": True, "13": True, "14": False}
+
+
+def test_where_shards_are_given_away_a_hold_may_be_one(hooked):
+    """Prolog gives a shard's job the place of its GPU as if it were whole (22.05)."""
+    hooked.slurmd.prints(
+        RECORD.format(count=4, files="/dev/nvidia[0-3]")
+        + RECORD.format(count=8, files="/dev/nvidia0").replace("gpu", "shard")
+    )
+    hooked.prolog(12, "0")
+    hooked.prolog(13, "1")
+    hooked.prolog(14, "1")
+    hooked.ask(5)
+    shared = {holding.job_id: (holding.shared, holding.may_share) for holding in hooked.found}
+    assert shared == {"12": (False, True), "13": (True, True), "14": (True, True)}
 
 
 def test_a_restart_of_the_daemon_goes_on_with_what_was_found(node):

@@ -230,3 +230,31 @@ def test_the_wait_after_the_last_process_of_a_session_is_nobodys(tmp_path: Any) 
         assert runs(database) == [("s-1", 0, MINUTE, "ENDED", None)]
         assert allocations(database) == [("GPU-0", 0, MINUTE, "process")]
         assert sum(each["held_ms"] for each in hours(database)) == MINUTE
+
+
+@pytest.mark.parametrize(("alloc_gpus", "is_shared"), [(None, True), (1, False)])
+def test_what_may_be_a_shard_is_one_unless_accounting_counts_a_gpu(
+    tmp_path: Any, alloc_gpus: int | None, is_shared: bool
+) -> None:
+    """AllocTRES of a job with shards or MPS has no gres/gpu."""
+    segments = [
+        held(1, hold(may_share=True), to_ms=T0 + 2 * MINUTE),
+        told_by(told(start_ms=T0, end_ms=T0 + 2 * MINUTE, alloc_gpus=alloc_gpus)),
+    ]
+    for database in in_any_order(tmp_path, *segments):
+        assert runs(database, "job_id, shared") == [("100", is_shared)]
+
+
+def test_a_run_seen_to_share_shares_whatever_accounting_counts(tmp_path: Any) -> None:
+    segments = [
+        held(1, hold(shared=True, may_share=True), to_ms=T0 + 2 * MINUTE),
+        told_by(told(start_ms=T0, end_ms=T0 + 2 * MINUTE)),
+    ]
+    for database in in_any_order(tmp_path, *segments):
+        assert runs(database, "job_id, shared") == [("100", True)]
+
+
+def test_the_best_source_of_a_hold_is_kept(tmp_path: Any) -> None:
+    segments = [held(seq, hold(source=source), to_ms=T0 + seq * MINUTE) for seq, source in ((1, "cgroup"), (2, "hook"))]
+    for database in in_any_order(tmp_path, *segments):
+        assert [source for *_, source in allocations(database)] == ["hook"]

@@ -12,7 +12,7 @@ RECORD = "slurmd: Gres Name={name} Type={kind} Count={count} Index=0 ID=7696487 
 
 
 def printed(*records: str) -> list[str]:
-    return [place.file for place in printed_by_slurmd("".join(records).encode())]
+    return [place.file for place in printed_by_slurmd("".join(records).encode()).places]
 
 
 def record(files: str, count: int, name: str = "gpu", kind: str = "(null)", more: str = "(null)") -> str:
@@ -24,7 +24,7 @@ def numbers(files: list[str]) -> list[int]:
 
 
 def written(text: str, node: str = "n2") -> list[int]:
-    return numbers([place.file for place in written_in_gres_conf(text.encode(), node)])
+    return numbers([place.file for place in written_in_gres_conf(text.encode(), node).places])
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_what_slurmd_prints(records: list[str], expected: list[int]) -> None:
 
 def test_a_mig_instance_is_known_by_its_uuid() -> None:
     caps = "/dev/nvidia0,/dev/nvidia-caps/nvidia-cap66,/dev/nvidia-caps/nvidia-cap67"
-    assert printed_by_slurmd(record(caps, 1, more="UniqueId=MIG-1 Flags=HAS_FILE").encode()) == (
+    assert printed_by_slurmd(record(caps, 1, more="UniqueId=MIG-1 Flags=HAS_FILE").encode()).places == (
         Place("/dev/nvidia0", "MIG-1"),
     )
 
@@ -67,6 +67,14 @@ def test_a_mig_instance_is_known_by_its_uuid() -> None:
 def test_what_leaves_a_place_open_is_no_list(records: list[str]) -> None:
     with pytest.raises(BadList):
         printed(*records)
+
+
+@pytest.mark.parametrize("kind", ["shard", "mps"])
+def test_whether_shares_are_given_away(kind: str) -> None:
+    assert printed_by_slurmd((record("/dev/nvidia0", 2, kind) + record("/dev/nvidia0", 1)).encode()).shares
+    assert not printed_by_slurmd(record("/dev/nvidia0", 1).encode()).shares
+    text = f"NodeName=n1 Name={kind} Count=8\nName=gpu File=/dev/nvidia0".encode()
+    assert [written_in_gres_conf(text, node).shares for node in ("n1", "n2")] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -110,4 +118,4 @@ def test_what_only_slurmd_knows_is_not_read_from_the_file(text: str) -> None:
 def test_anything_else_is_a_list_or_is_refused(data: bytes) -> None:
     for read in (printed_by_slurmd, lambda given: written_in_gres_conf(given, "n2")):
         with contextlib.suppress(BadList):
-            assert all(place.file for place in read(data))
+            assert all(place.file for place in read(data).places)
