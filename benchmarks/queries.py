@@ -26,6 +26,7 @@ from analytics.queries import (
     jobs,
     lanes,
     me,
+    node,
     nodes,
     pending,
     people,
@@ -127,7 +128,7 @@ def queries(cur: Cursor) -> Mapping[str, Work]:
     to_ms = site.data_to(cur) or 0
     week = Window.last(7 * 24, to_ms)
     user, run_key = cur.scalar(BUSIEST_USER), cur.scalar(LARGEST_RUN)
-    node = cur.scalar(FIRST_NODE)
+    name = cur.scalar(FIRST_NODE)
     return {
         "summary": lambda: summary.summary(cur, ADMIN, week, ALL),
         "timeline": lambda: timeline.over_time(cur, ADMIN, week, ALL, BARS),
@@ -148,7 +149,7 @@ def queries(cur: Cursor) -> Mapping[str, Work]:
         "lanes": lambda: lanes.lanes(cur, ADMIN, run_key),
         "series": lambda: series.metrics(cur, ADMIN, run_key, METRICS),
         "nodes": lambda: nodes.nodes(cur, ADMIN, to_ms),
-        "node": lambda: nodes.node(cur, ADMIN, node, to_ms),
+        "node": lambda: node.node(cur, ADMIN, name, to_ms),
         "people": lambda: people.people(cur, ADMIN, week, ALL),
         "findings": lambda: findings.findings(cur, ADMIN, week, ALL),
         "reports": lambda: reports.archive(cur, ADMIN),

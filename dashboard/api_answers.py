@@ -14,6 +14,7 @@ from analytics.queries import (
     job,
     jobs,
     names,
+    node,
     nodes,
     people,
     recommendations,
@@ -186,7 +187,7 @@ def nodes_(asked: Asked) -> dict[str, Any]:
 
 def node_(asked: Asked, name: str) -> dict[str, Any]:
     """One node with each GPU's last 24 hours."""
-    found = nodes.node(asked.cur, asked.viewer, name, asked.now_ms)
+    found = node.node(asked.cur, asked.viewer, name, asked.now_ms)
     if found is None:
         raise NotFound(f"No node {name[:60]!r} has reported here; /api/v1/nodes lists them.")
     answer: dict[str, Any] = plain(found)

@@ -1,4 +1,4 @@
-"""Nodes and their GPUs: what they do now, who holds them, and how the last 24 hours were."""
+"""Nodes and their GPUs: what they do now, who holds them, and the hours of their day."""
 
 from collections import defaultdict
 from typing import Final
@@ -7,26 +7,19 @@ import msgspec
 
 from analytics.model import (
     DELIVERY_MS,
-    HOUR_MS,
     MINUTE_MS,
     STALE_INTERVALS,
     Filter,
-    State,
     Viewer,
     Window,
     stale_after_ms,
 )
-from analytics.queries import events
-from analytics.queries.events import EventRow
 from analytics.queries.figures import gpu_h, ratio
 from analytics.queries.pieces import pieces
 from analytics.queries.scope import fill, visible
 from analytics.queries.site import told_at
-from analytics.queries.stretches import Stretch, merge
 from store.database import Cursor
 from store.states import STATE_SQL
-
-__all__ = ["EventRow", "GpuDay", "GpuNow", "Holder", "NodeDetail", "NodeRow", "Stretch", "node", "nodes"]
 
 DAY_HOURS: Final = 24
 
@@ -76,34 +69,6 @@ class NodeRow(msgspec.Struct, frozen=True, kw_only=True):
     idle_gpu_h_day: float
     coverage_day: float | None
     gpu_now: list[GpuNow]
-
-
-class Holder(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that held a GPU."""
-
-    run_key: int
-    job_id: str
-    user: str | None
-    start_ms: int
-    end_ms: int | None
-
-
-class GpuDay(msgspec.Struct, frozen=True, kw_only=True):
-    """A GPU's last 24 hours: its states, and who held it beneath."""
-
-    gpu: GpuNow
-    pci_bus_id: str | None
-    minor: int | None
-    stretches: list[Stretch]
-    holders: list[Holder]
-
-
-class NodeDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """A node with each GPU's day and the node's newest events."""
-
-    node: NodeRow
-    gpus: list[GpuDay]
-    events: list[EventRow]
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -186,10 +151,11 @@ def known(cur: Cursor, name: str | None = None) -> list[Known]:
 
 def nodes(cur: Cursor, viewer: Viewer, now_ms: int) -> list[NodeRow]:
     """Returns every node by name, as seen at ``now_ms`` of the hub's clock (site.told_at)."""
-    return _rows(cur, viewer, told_at(cur, now_ms), known(cur))
+    return described(cur, viewer, told_at(cur, now_ms), known(cur))
 
 
-def _rows(cur: Cursor, viewer: Viewer, now_ms: int, found: list[Known]) -> list[NodeRow]:
+def described(cur: Cursor, viewer: Viewer, now_ms: int, found: list[Known]) -> list[NodeRow]:
+    """Returns the rows of nodes that are known, as seen at ``now_ms`` (site.told_at)."""
     if not found:
         return []
     gpus = _now(cur, viewer, [node.node_key for node in found], now_ms)
@@ -211,10 +177,10 @@ def _now(cur: Cursor, viewer: Viewer, node_keys: list[int], now_ms: int) -> dict
 
 
 def _row(node: Known, gpu_now: list[GpuNow], day: _Hours | None, now_ms: int) -> NodeRow:
-    described = msgspec.structs.asdict(node)
-    del described["node_key"]
+    known = msgspec.structs.asdict(node)
+    del known["node_key"]
     return NodeRow(
-        **described,
+        **known,
         age_ms=max(0, now_ms - node.last_ms),
         silent=node.is_silent(now_ms),
         held_gpu_h_day=gpu_h(day.held) if day else 0.0,
@@ -222,81 +188,3 @@ def _row(node: Known, gpu_now: list[GpuNow], day: _Hours | None, now_ms: int) ->
         coverage_day=ratio(day.held - day.unknown, day.held - day.unmeasurable) if day else None,
         gpu_now=gpu_now,
     )
-
-
-# The minute's largest part says its state; half a minute of idle is enough, so that no idle minute is lost. Minutes of
-# equal state that follow each other become one stretch.
-_DAY: Final = """
-    WITH minute AS (
-        SELECT gpu_key, minute_ms, sum(held_ms) AS held, sum(active_ms) AS active, sum(low_ms) AS low,
-            sum(idle_held_ms) AS idle_held, sum(idle_ms) AS idle, sum(unknown_ms) AS unknown, sum(stray_ms) AS stray,
-            sum(covered_ms) AS covered
-        FROM gpu_minute WHERE node_key = $node_key AND minute_ms >= $start AND minute_ms < $end GROUP BY ALL),
-    told AS (
-        SELECT gpu_key, minute_ms,
-            CASE WHEN held >= 30000 AND idle_held + idle >= 30000 THEN if(idle_held >= idle, 'idle_held', 'idle')
-                WHEN held >= 30000 THEN CASE greatest(active, low, unknown) WHEN active THEN 'active'
-                    WHEN low THEN 'low' ELSE 'unknown' END
-                WHEN stray >= 30000 THEN 'stray' WHEN covered > 0 THEN 'unallocated' ELSE 'unknown' END AS state
-        FROM minute),
-    numbered AS (
-        SELECT gpu_key, state, minute_ms,
-            minute_ms // 60000 - row_number() OVER (PARTITION BY gpu_key, state ORDER BY minute_ms) AS number
-        FROM told)
-    SELECT gpu_key, state, min(minute_ms) AS start_ms, max(minute_ms) + 60000 AS end_ms
-    FROM numbered GROUP BY gpu_key, state, number ORDER BY gpu_key, start_ms"""
-
-_HOLDERS: Final = """
-    SELECT a.gpu_key, r.run_key, r.job_id, r.user_name AS "user", a.start_ms,
-        CASE WHEN r.end_ms IS NOT NULL OR r.kind <> 'session' THEN a.end_ms END AS end_ms
-    FROM allocation a JOIN run r ON r.run_key = a.run_key
-    WHERE a.node_key = $node_key AND a.start_ms < $end AND (a.end_ms IS NULL OR a.end_ms > $start) AND {seen}
-    ORDER BY a.start_ms, a.run_key"""
-
-
-def node(cur: Cursor, viewer: Viewer, name: str, now_ms: int) -> NodeDetail | None:
-    """Returns one node as seen at ``now_ms`` of the hub's clock, or None where there is none of that name."""
-    found = known(cur, name)
-    if not found:
-        return None
-    node_key = found[0].node_key
-    now_ms = told_at(cur, now_ms)
-    (row,) = _rows(cur, viewer, now_ms, found)
-    end = max(row.last_ms, now_ms // MINUTE_MS * MINUTE_MS)
-    span = {"node_key": node_key, "start": end - DAY_HOURS * HOUR_MS, "end": end}
-    seen = visible(viewer)
-    holders: dict[int, list[Holder]] = defaultdict(list)
-    for gpu_key, *values in cur.tuples(fill(_HOLDERS, seen=seen.sql), seen.params | span):
-        holders[gpu_key].append(Holder(**dict(zip(Holder.__struct_fields__, values, strict=True))))
-    days = _days(cur, span)
-    places = cur.tuples("SELECT gpu_key, pci_bus_id, minor FROM gpu WHERE node_key = $1", [node_key])
-    where = {gpu_key: (bus, minor) for gpu_key, bus, minor in places}
-    return NodeDetail(
-        node=row,
-        gpus=[
-            GpuDay(
-                gpu=gpu,
-                pci_bus_id=where[gpu.gpu_key][0],
-                minor=where[gpu.gpu_key][1],
-                stretches=days.get(gpu.gpu_key, []),
-                holders=holders[gpu.gpu_key],
-            )
-            for gpu in row.gpu_now
-        ],
-        events=events.of_node(cur, name),
-    )
-
-
-def _days(cur: Cursor, span: dict[str, int]) -> dict[int, list[Stretch]]:
-    """The minutes of each GPU as stretches; where there is no row nothing is known."""
-    by_gpu: dict[int, list[Stretch]] = defaultdict(list)
-    for gpu_key, state, start_ms, end_ms in cur.tuples(_DAY, span):
-        lane = by_gpu[gpu_key]
-        at = lane[-1].end_ms if lane else span["start"]
-        if start_ms > at:
-            lane.append(Stretch(state=State.UNKNOWN, start_ms=at, end_ms=start_ms))
-        lane.append(Stretch(state=state, start_ms=start_ms, end_ms=end_ms))
-    for lane in by_gpu.values():
-        if lane[-1].end_ms < span["end"]:
-            lane.append(Stretch(state=State.UNKNOWN, start_ms=lane[-1].end_ms, end_ms=span["end"]))
-    return {gpu_key: merge(lane) for gpu_key, lane in by_gpu.items()}

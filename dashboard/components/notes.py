@@ -22,4 +22,4 @@ def _said(note: ChartNote, zone: str) -> list[Child]:
     broken = ": hours before and after are not compared" if note.breaks else ""
     kind = f" {note.kind}: "
     from_word = [moment(note.at_ms, zone), *lasts, kind]
-    return [*from_word, name(note.text, wide=True), *by, broken]
+    return [*from_word, html.Bdi(note.text), *by, broken]

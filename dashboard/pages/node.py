@@ -1,4 +1,4 @@
-"""Node: each GPU's last 24 hours, with who held it beneath."""
+"""Node: each GPU's last 24 hours, with who held it beneath, and what the node is made of."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -7,19 +7,19 @@ from typing import Any, Final
 from dash import html
 from dash.development.base_component import Component
 
-from analytics.queries import nodes as queries
-from analytics.queries.lanes import Lane
-from analytics.queries.nodes import GpuDay, Holder, NodeDetail
-from analytics.wording import DAY_MS, format_duration, format_mib, format_pct, format_power, plural
-from dashboard.components import cards, chart, tables
-from dashboard.components.links import run_link
+from analytics.model import Window
+from analytics.queries import node as queries
+from analytics.queries.node import GpuDay, Holder, NodeDetail
+from analytics.queries.notes import notes
+from analytics.wording import format_duration, format_gpu_h, format_mib, format_pct, format_power, format_ratio
+from dashboard.components import cards, tables
 from dashboard.components.marks import moment, name, state_label, value
-from dashboard.figures import lanes_figure
+from dashboard.components.node_day import day_lanes, gpu_name, holder_list, legend
+from dashboard.components.notes import note_list
 from dashboard.filters import segment
 from dashboard.page import Page
 from dashboard.request import Request
 
-STATES_SHOWN: Final = ("active", "low", "idle_held", "idle", "unallocated", "stray", "unknown")
 MOST_HOLDERS: Final = 6
 
 
@@ -41,6 +41,8 @@ def body(request: Request) -> Sequence[Any]:
         region("sentence", "The node", lambda: _sentence(found())),
         region("lanes", "The last 24 hours", lambda: _lanes(request, found())),
         region("gpus", "The GPUs", lambda: _gpus(found())),
+        region("order", "Order of devices", lambda: _order(found())),
+        region("facts", "About this node", lambda: _facts(request, found())),
         region("events", "Events", lambda: _events(request, found())),
     ]
 
@@ -65,33 +67,13 @@ def _sentence(detail: NodeDetail | None) -> Component:
 def _lanes(request: Request, detail: NodeDetail | None) -> Component | None:
     if detail is None or not detail.gpus:
         return None
-    lanes = [_lane(day, detail.node.name) for day in detail.gpus]
-    end = detail.node.last_ms
-    figure = lanes_figure(
-        lanes,
-        (end - DAY_MS, end),
-        detail.events,
-        request.zone,
-        request.scheme,
-        f"node-{detail.node.name}",
-        coarse=request.coarse,
-    )
-    present = [state for state in STATES_SHOWN if any(s.state == state for lane in lanes for s in lane.stretches)]
+    dated = notes(request.cur, Window(start_ms=detail.start_ms, end_ms=detail.end_ms))
     return cards.card(
         "Last 24 hours",
-        chart.graph(
-            "node-lanes",
-            figure,
-            summary=f"States of {plural(len(lanes), 'GPU')} over 24 hours; the table below has who held each GPU.",
-            legend=html.Ul([html.Li(state_label(state)) for state in present], className="legend"),
-        ),
+        [legend(detail), day_lanes(detail, request.zone), note_list(dated, request.zone)],
         id="lanes",
+        aside=html.Span("per minute", className="resolution"),
     )
-
-
-def _lane(day: GpuDay, node: str) -> Lane:
-    index = day.gpu.index if day.gpu.index is not None else day.gpu.uuid[:12]
-    return Lane(gpu_key=day.gpu.gpu_key, gpu=f"GPU {index}", node=node, stretches=day.stretches)
 
 
 def _gpus(detail: NodeDetail | None) -> Component | None:
@@ -103,22 +85,20 @@ def _gpus(detail: NodeDetail | None) -> Component | None:
         tables.Column(title="Held by now"),
         tables.Column(title="Before, newest first"),
         tables.Column(title="Utilization", number=True),
-        tables.Column(title="Memory", number=True),
+        tables.Column(title="Memory", number=True, phone=False),
         tables.Column(title="Power", number=True, phone=False),
-        tables.Column(title="PCI bus", phone=False),
-        tables.Column(title="UUID", phone=False),
+        tables.Column(title="Temperature", number=True, phone=False),
     ]
     rows = [
         (
-            f"GPU {day.gpu.index}" if day.gpu.index is not None else "—",
+            gpu_name(day),
             state_label(day.gpu.state),
-            _holders(_now(day), detail.node.cluster, "nobody"),
-            _holders([one for one in reversed(day.holders) if one not in _now(day)], detail.node.cluster, "nobody"),
+            holder_list(_now(day), detail.node.cluster, MOST_HOLDERS),
+            holder_list(_before(day), detail.node.cluster, MOST_HOLDERS),
             value(format_pct(day.gpu.util_pct)),
             value(format_mib(day.gpu.mem_used_mib)),
             value(format_power(day.gpu.power_w)),
-            name(day.pci_bus_id),
-            name(day.gpu.uuid),
+            value("—" if day.gpu.temp_c is None else f"{day.gpu.temp_c:.0f} °C"),
         )
         for day in detail.gpus
     ]
@@ -129,16 +109,62 @@ def _now(day: GpuDay) -> list[Holder]:
     return [holder for holder in day.holders if holder.end_ms is None]
 
 
-def _holders(holders: Sequence[Holder], cluster: str, nobody: str) -> Component:
-    if not holders:
-        return html.Span(nobody, className="muted")
-    shown = [
-        html.Li([run_link(holder.job_id, cluster), " ", name(holder.user, "user not known yet")])
-        for holder in holders[:MOST_HOLDERS]
+def _before(day: GpuDay) -> list[Holder]:
+    now = _now(day)
+    return [one for one in reversed(day.holders) if one not in now]
+
+
+def _order(detail: NodeDetail | None) -> Component | None:
+    """The orders in which a GPU can be counted: where they differ, a wrong GPU is easily named."""
+    if detail is None or not detail.gpus:
+        return None
+    columns = [
+        tables.Column(title="GPU"),
+        tables.Column(title="Minor", number=True),
+        tables.Column(title="Slurm's place", number=True),
+        tables.Column(title="PCI bus"),
+        tables.Column(title="UUID"),
     ]
-    if len(holders) > MOST_HOLDERS:
-        shown.append(html.Li(f"and {len(holders) - MOST_HOLDERS} more", className="muted"))
-    return html.Ul(shown, className="plain-list")
+    rows = [
+        (
+            gpu_name(day),
+            value("—" if day.minor is None else str(day.minor), "the driver does not tell"),
+            value("—" if day.position is None else str(day.position), "Slurm's list was not read here"),
+            name(day.pci_bus_id),
+            name(day.gpu.uuid, wide=True),
+        )
+        for day in detail.gpus
+    ]
+    return cards.card("Order of devices", tables.table(columns, rows, caption="Order of devices"), id="order")
+
+
+def _facts(request: Request, detail: NodeDetail | None) -> Component | None:
+    if detail is None:
+        return None
+    node = detail.node
+    memory = {day.gpu.mem_total_mib for day in detail.gpus if day.gpu.mem_total_mib}
+    limits = {day.gpu.power_limit_w for day in detail.gpus if day.gpu.power_limit_w}
+    drivers = [
+        html.Li([change.version, " since ", moment(change.from_ms, request.zone)]) for change in detail.drivers[:5]
+    ]
+    instances = sum(day.parent_uuid is not None for day in detail.gpus)
+    facts: list[tuple[Any, Any]] = [
+        ("Cluster", name(node.cluster)),
+        ("GPU model", name(node.model, "not known")),
+        ("GPU memory", value(", ".join(map(format_mib, sorted(memory))) or "—", "not told")),
+        ("Power limit", value(", ".join(map(format_power, sorted(limits))) or "—", "not told")),
+        ("Driver", html.Ul(drivers, className="plain-list") if drivers else name(node.driver_version)),
+        ("Collector", name(node.agent_version)),
+        ("Here since", moment(node.first_ms, request.zone)),
+        ("Newest row", moment(node.last_ms, request.zone)),
+        ("Clock skew", value(format_duration(node.skew_ms), "not measured")),
+        ("Allocated, 24 h", format_gpu_h(node.held_gpu_h_day)),
+        ("Idle, 24 h", format_gpu_h(node.idle_gpu_h_day)),
+        ("Coverage, 24 h", value(format_ratio(node.coverage_day), "nothing was allocated")),
+    ]
+    if instances:
+        facts.insert(2, ("MIG instances", str(instances)))
+    return cards.card("About this node", tables.definition(facts), id="facts")
 
 
 def _events(request: Request, detail: NodeDetail | None) -> Component | None:

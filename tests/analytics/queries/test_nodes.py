@@ -2,7 +2,8 @@
 
 from analytics.model import Viewer
 from analytics.queries.health import health
-from analytics.queries.nodes import node, nodes
+from analytics.queries.node import node
+from analytics.queries.nodes import nodes
 from store.database import Cursor
 from tests.factories.ledger import HOUR, MINUTE, T0, Ledger
 
