@@ -109,6 +109,7 @@ class State(StrEnum):
     UNALLOCATED = "unallocated"
     SUSPENDED = "suspended"
     STRAY = "stray"
+    RELEASING = "releasing"
     OFFLINE = "offline"
     TAKEN = "taken"
     RESERVED = "reserved"

@@ -32,6 +32,7 @@ TIMELINE_FIELDS: Final = {
     State.IDLE: "idle_empty_gpu_h",
     State.UNKNOWN: "unknown_gpu_h",
     State.SUSPENDED: "suspended_gpu_h",
+    State.RELEASING: "releasing_gpu_h",
     State.TAKEN: "taken_gpu_h",
     State.STRAY: "stray_gpu_h",
     State.RESERVED: "reserved_gpu_h",

@@ -94,6 +94,7 @@ def _day(cur: Cursor, viewer: Viewer, window: Window) -> list[str]:
                 ({"state": "unallocated"}, day.unallocated_gpu_h),
                 ({"state": "suspended"}, day.suspended_gpu_h),
                 ({"state": "stray"}, day.stray_gpu_h),
+                ({"state": "releasing"}, day.releasing_gpu_h),
                 ({"state": "offline"}, day.offline_gpu_h),
                 ({"state": "reserved"}, day.reserved_gpu_h),
                 ({"state": "taken"}, day.taken_gpu_h),

@@ -36,7 +36,8 @@ _MARK: Final = f"""
 # held at that moment (store/spare.py).
 _SPARE: Final = f"""
     word AS (
-        SELECT n.node_key, s.at_ms, s.standing <> 'up' OR s.gpus_used > 0 OR s.cpus_used > 0 AS matters, least(
+        SELECT n.node_key, s.at_ms,
+            s.standing <> 'up' OR s.gpus_used > 0 OR s.cpus_used > 0 OR s.flags <> '' AS matters, least(
             lead(s.at_ms) OVER (PARTITION BY s.cluster, s.name ORDER BY s.at_ms), s.at_ms + {NODE_WORD_MS}, $after)
             AS to_ms
         FROM node_state s JOIN node n ON n.name = s.name AND n.cluster = s.cluster
@@ -47,7 +48,10 @@ _SPARE: Final = f"""
         UNION ALL
         SELECT node_key, at_ms, to_ms FROM word w SEMI JOIN changed c ON c.node_key = w.node_key
             AND w.at_ms >= c.start_ms AND w.at_ms <= c.end_ms + {RELEASING_MS}
-        WHERE matters)"""  # noqa: S608 - constants
+        WHERE matters
+        UNION ALL
+        SELECT c.node_key, c.end_ms, least(c.end_ms + {RELEASING_MS}, $after) FROM changed c SEMI JOIN word w
+            ON w.node_key = c.node_key AND w.at_ms < c.end_ms + {RELEASING_MS} AND w.to_ms > c.end_ms AND matters)"""  # noqa: S608 - constants
 
 
 def as_of_ms(cursor: Cursor) -> int:

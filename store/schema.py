@@ -177,7 +177,8 @@ VERSION_1: tuple[str, ...] = (
     "CREATE SEQUENCE generations START 1",
     _rollup_table("gpu_hour", "hour_ms"),
     _rollup_table("gpu_minute", "minute_ms"),
-    # Time in which nobody held a GPU, by why nobody could: offline | taken | reserved | stranded. units: WHOLE x ms.
+    # Time in which nobody held a GPU, by why nobody could: releasing | offline | taken | reserved |
+    # stranded (store/spare.py). units: WHOLE x ms.
     *(
         f"""CREATE TABLE spare_{bucket} ({bucket}_ms BIGINT NOT NULL, node_key INTEGER NOT NULL,
         gpu_key INTEGER NOT NULL, kind VARCHAR NOT NULL, units BIGINT NOT NULL)"""

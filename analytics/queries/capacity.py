@@ -1,4 +1,4 @@
-"""What there was to hold, and what became of it: held, suspended, stray, offline, reserved, taken, stranded, free.
+"""What there was to hold, and what became of it: held, suspended, stray, offline, reserved, taken, free ...
 
 From Slurm's inventory where there is one: a GPU counts whether or not a collector reports it. Where there is none,
 every known GPU counts from the moment it was first seen. A MIG instance is a part of its parent, so capacity is counted
@@ -30,16 +30,15 @@ _ROOTS: Final = """
     SELECT first_ms, CAST(sum(weight) AS BIGINT) AS weight FROM ({devices}) WHERE root_key = gpu_key
     GROUP BY first_ms ORDER BY first_ms"""
 
-_KINDS: Final = ("offline", "taken", "reserved", "stranded")
+_KINDS: Final = ("releasing", "offline", "taken", "reserved", "stranded")
 
 # Per bucket: what was held, stray or spare, and how much of it lies beyond the capacity known there.
 _USED: Final = """
     WITH device AS MATERIALIZED ({devices}),
     told AS (
         SELECT h.at_ms, h.bucket_ms, coalesce(d.root_key, 0) AS root_key,
-            (h.held_ms + coalesce(h.suspended_ms, 0)) * coalesce(d.weight, $whole) AS held,
-            coalesce(h.suspended_ms, 0) * coalesce(d.weight, $whole) AS suspended,
-            h.stray_ms * coalesce(d.weight, $whole) AS stray, NULL AS kind, 0 AS units
+            h.held_ms * coalesce(d.weight, $whole) AS held, h.stray_ms * coalesce(d.weight, $whole) AS stray,
+            coalesce(h.suspended_ms, 0) * coalesce(d.weight, $whole) AS suspended, NULL AS kind, 0 AS units
         FROM ({rollup}) AS h LEFT JOIN device d ON d.gpu_key = h.gpu_key {places} WHERE {used}
         UNION ALL
         SELECT h.at_ms, h.bucket_ms, d.root_key, 0, 0, 0, h.kind, h.units
@@ -48,10 +47,10 @@ _USED: Final = """
         SELECT at_ms, bucket_ms, root_key, CAST(sum(held) AS BIGINT) AS held, CAST(sum(stray) AS BIGINT) AS stray,
             CAST(sum(suspended) AS BIGINT) AS suspended, CAST(sum(units) AS BIGINT) AS spare, {kinds}
         FROM told GROUP BY ALL)
-    SELECT u.at_ms, CAST(coalesce(sum(u.held) FILTER (u.root_key <> 0), 0) AS BIGINT) AS held,
-        CAST(coalesce(sum(u.held) FILTER (u.root_key = 0), 0) AS BIGINT) AS unplaced,
-        CAST(sum(u.suspended) AS BIGINT) AS suspended, CAST(sum(u.stray) AS BIGINT) AS stray, {summed},
-        CAST(coalesce(sum(greatest(0, u.held + u.stray + u.spare - coalesce(d.weight
+    SELECT u.at_ms, CAST(sum(u.held) AS BIGINT) AS held, CAST(sum(u.suspended) AS BIGINT) AS suspended,
+        CAST(coalesce(sum(u.held + u.suspended) FILTER (u.root_key = 0), 0) AS BIGINT) AS unplaced,
+        CAST(sum(u.stray) AS BIGINT) AS stray, {summed},
+        CAST(coalesce(sum(greatest(0, u.held + u.suspended + u.stray + u.spare - coalesce(d.weight
             * greatest(0, least(u.at_ms + u.bucket_ms, $end) - greatest(u.at_ms, d.first_ms)), 0)))
             FILTER (u.root_key <> 0), 0) AS BIGINT) AS beyond
     FROM used u LEFT JOIN device d ON d.gpu_key = u.root_key
@@ -72,14 +71,15 @@ class Root(msgspec.Struct, frozen=True):
 class Used(msgspec.Struct, frozen=True):
     """What became of the devices from ``at_ms`` on for one bucket, and what of it lies beyond the known capacity.
 
-    ``held`` is held or suspended; ``unplaced`` is the same on GPUs that only accounting counts.
+    ``unplaced`` is what of ``held`` and ``suspended`` is on GPUs that only accounting counts.
     """
 
     at_ms: int
     held: int
-    unplaced: int
     suspended: int
+    unplaced: int
     stray: int
+    releasing: int
     offline: int
     taken: int
     reserved: int
@@ -90,7 +90,7 @@ class Used(msgspec.Struct, frozen=True):
 class Whole(msgspec.Struct, frozen=True, kw_only=True):
     """What there was in a period, weight x ms.
 
-    capacity = held + suspended + stray + offline + taken + reserved + unallocated.
+    capacity = held + suspended + stray + releasing + offline + taken + reserved + unallocated.
     ``unallocated`` = free + stranded. Without an inventory (``told`` false) nobody can say more than unallocated.
     """
 
@@ -98,6 +98,7 @@ class Whole(msgspec.Struct, frozen=True, kw_only=True):
     capacity: int
     suspended: int
     stray: int
+    releasing: int
     offline: int
     taken: int
     reserved: int
@@ -114,8 +115,9 @@ class Split(TypedDict):
 
     capacity_gpu_h: float | None
     unallocated_gpu_h: float | None
-    suspended_gpu_h: float | None
     stray_gpu_h: float | None
+    suspended_gpu_h: float | None
+    releasing_gpu_h: float | None
     offline_gpu_h: float | None
     reserved_gpu_h: float | None
     taken_gpu_h: float | None
@@ -167,8 +169,8 @@ class Capacity(msgspec.Struct, frozen=True):
             rows, others = used.get(hour, []), apart.get(hour, [])
             spare: list[Used | Unreported] = [*rows, *others]
             for name in _KINDS:
-                sums[name] += sum(getattr(row, name) for row in spare)
-            held += sum(row.held + row.unplaced for row in rows)
+                sums[name] += sum(getattr(row, name, 0) for row in spare)
+            held += sum(row.held for row in rows)
             suspended += sum(row.suspended for row in rows)
             stray += sum(row.stray for row in rows)
             capacity += sum(row.beyond for row in rows) + sum(row.total for row in others)
@@ -177,7 +179,7 @@ class Capacity(msgspec.Struct, frozen=True):
                 placed = self._placed(unplaced, (max(start_ms, hour * HOUR_MS), end_ms), rows, others)
                 sums["taken"] -= min(placed, sum(row.taken for row in spare))
                 capacity += unplaced - placed
-        free = capacity - held - stray - sum(sums.values())
+        free = capacity - held - suspended - stray - sum(sums.values())
         return Whole(told=self.told, capacity=capacity, suspended=suspended, stray=stray, free=free, **sums)
 
     def _placed(
@@ -191,7 +193,8 @@ class Capacity(msgspec.Struct, frozen=True):
             return 0
         start_ms, end_ms = within
         free = self.known(start_ms, min(end_ms, floor(start_ms, HOUR_MS) + HOUR_MS))
-        free += sum(row.beyond - row.held - row.stray - row.offline - row.reserved - row.stranded for row in rows)
+        free += sum(row.beyond + row.unplaced - row.held - row.suspended - row.stray for row in rows)
+        free -= sum(row.releasing + row.offline + row.reserved + row.stranded for row in rows)
         room = max(0, free) + sum(row.taken + row.free for row in others)
         return min(unplaced, room)
 
@@ -205,8 +208,9 @@ def split(whole: Whole | None) -> Split:
     return Split(
         capacity_gpu_h=hours(lambda all_: all_.capacity, always=True),
         unallocated_gpu_h=hours(lambda all_: all_.unallocated, always=True),
-        suspended_gpu_h=hours(lambda all_: all_.suspended, always=True),
         stray_gpu_h=hours(lambda all_: all_.stray, always=True),
+        suspended_gpu_h=hours(lambda all_: all_.suspended, always=True),
+        releasing_gpu_h=hours(lambda all_: all_.releasing),
         offline_gpu_h=hours(lambda all_: all_.offline),
         reserved_gpu_h=hours(lambda all_: all_.reserved),
         taken_gpu_h=hours(lambda all_: all_.taken),
@@ -233,7 +237,7 @@ def capacity(
         known &= Condition("n.cluster = $cluster", {"cluster": where.cluster})
         used &= Condition("coalesce(r.cluster, n.cluster) = $cluster", {"cluster": where.cluster})
     devices = fill(_KNOWN, weight=WEIGHT, known=known.sql)
-    rows = rollup(window, ("held_ms", "suspended_ms", "stray_ms"), minutes=minutes, cuts=cuts)
+    rows = rollup(window, ("held_ms", "stray_ms", "suspended_ms"), minutes=minutes, cuts=cuts)
     spare = rollup(window, ("units",), minutes=minutes, cuts=cuts, table="spare")
     end_ms = min(window.end_ms, data_to_ms)
     params = {"whole": WHOLE, "end": end_ms} | rows.params | spare.params | used.params | known.params

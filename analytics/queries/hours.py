@@ -22,15 +22,16 @@ By = Literal["user", "account", "partition", "model", "node", "cluster", "day"]
 class Hours(Figures, frozen=True, kw_only=True):
     """The total of a window. Capacity and what follows from it are None where a filter names runs, users or parts.
 
-    capacity = held + suspended + stray + offline + reserved + taken + unallocated, and unallocated = free + stranded;
-    offline, reserved, taken, stranded and free are None where Slurm's inventory tells nothing of the window.
+    capacity = held + suspended + releasing + stray + offline + reserved + taken + unallocated, and unallocated = free +
+    stranded; releasing, offline, reserved, taken, stranded and free are None where Slurm's inventory tells nothing.
     ``effective_ratio`` (0-1) is of the held GPU-hours that can be told, ``effective_gpu_h`` that share of the measured.
     """
 
     capacity_gpu_h: float | None
     unallocated_gpu_h: float | None
-    suspended_gpu_h: float | None
     stray_gpu_h: float | None
+    suspended_gpu_h: float | None
+    releasing_gpu_h: float | None
     offline_gpu_h: float | None
     reserved_gpu_h: float | None
     taken_gpu_h: float | None

@@ -39,6 +39,7 @@ class TimelineRow(msgspec.Struct, frozen=True, kw_only=True):
     unallocated_gpu_h: float | None
     capacity_gpu_h: float | None
     suspended_gpu_h: float | None = None
+    releasing_gpu_h: float | None = None
     offline_gpu_h: float | None = None
     reserved_gpu_h: float | None = None
     taken_gpu_h: float | None = None

@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 
 from store.database import Database
 from store.schema import NODE_WORD_MS, WHOLE
-from store.segment import AccountSeen, GpuGroup, NodeSeen, PartitionSeen, ReservationSeen, Segment
+from store.segment import (
+    AccountSeen,
+    GpuGroup,
+    LiveRun,
+    NodeGpus,
+    NodeSeen,
+    PartitionSeen,
+    QueuePoll,
+    ReservationSeen,
+    Segment,
+)
 from tests.store.building import (
     HOUR,
     MINUTE,
@@ -86,6 +96,38 @@ def test_a_job_that_has_just_ended_may_still_be_counted_by_slurm(database: Datab
     assert spare(database) == {}
     store(database, inventory(word(at_ms=T0 + 31 * MINUTE, state="MIXED", gpus_used=1), seq=1))
     assert spare(database) == {"taken": 29 * MINUTE}
+
+
+def test_a_gpu_is_released_until_its_node_has_completed_for_ten_minutes_at_most(database: Database) -> None:
+    rows = steady(T0, T0 + HOUR, 0, 0, step_ms=60 * SECOND, util_pct=500)
+    rows += steady(T0, T0 + HOUR, 1, None, step_ms=60 * SECOND, util_pct=0)
+    held = segment(rows, devices=TWO, holdings=[hold(devices=[0], end_ms=T0 + 20 * MINUTE)])
+    told = inventory(
+        word("n1", T0 + 18 * MINUTE, "MIXED", "COMPLETING", gpus=2, gpus_used=1),
+        word("n1", T0 + 23 * MINUTE, "IDLE", gpus=2, gpus_used=0),
+    )
+    store(database, held, told)
+    assert spare(database) == {"releasing": 3 * MINUTE}
+    late = [word("n1", T0 + at * MINUTE, "IDLE", "COMPLETING", gpus=2) for at in (23, 40)]
+    store(database, inventory(late[1], seq=1))
+    store(database, inventory(word("n1", T0 + 22 * MINUTE, "IDLE", "COMPLETING", gpus=2), seq=2))
+    assert spare(database) == {"releasing": 3 * MINUTE}
+
+
+def test_suspended_time_is_no_spare_time(database: Database) -> None:
+    run = LiveRun(
+        cluster="c1", job_id_raw="100", job_id="100", state="SUSPENDED", start_ms=T0, alloc_gpus=2, ran_s=600,
+        turned_ms=T0 + 10 * MINUTE, places=(NodeGpus(node="n1"),),
+    )  # fmt: skip
+    poll = QueuePoll(at_ms=T0 + 50 * MINUTE, until_ms=T0 + 55 * MINUTE, runs=(run,))
+    rows = [each for device in (0, 1) for each in steady(T0, T0 + HOUR, device, 0, 60 * SECOND, util_pct=0)]
+    held = segment(rows, devices=TWO, holdings=[hold(devices=[0, 1])])
+    told = inventory(word("n1", T0, "MIXED", "DRAIN", gpus=2, gpus_used=2))
+    asked = segment(node="ctl", seq=9, devices=[], queue=(poll,), first_ms=poll.at_ms, last_ms=poll.at_ms)
+    store(database, held, told, asked)
+    found = [each for each in named(database, "gpu_hour") if each["run"]]
+    assert sum(each["suspended_ms"] or 0 for each in found) == 2 * 50 * MINUTE
+    assert spare(database) == {}
 
 
 def test_reserved_and_without_cores(database: Database) -> None:
@@ -173,7 +215,7 @@ def stories(draw: st.DrawFn) -> list[Segment]:
                 node,
                 T0 + chance.randrange(150) * MINUTE,
                 chance.choice(["IDLE", "DOWN", "MIXED"]),
-                *chance.choice([(), ("DRAIN",), ("RESERVED",)]),
+                *chance.choice([(), ("DRAIN",), ("RESERVED",), ("COMPLETING",)]),
                 gpus=2,
                 gpus_used=chance.choice([None, 0, 1, 2]),
                 cpus=8,
@@ -185,7 +227,7 @@ def stories(draw: st.DrawFn) -> list[Segment]:
     return segments
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(segments=stories(), seed=st.integers(0, 2**32))
 def test_it_depends_on_the_data_alone(segments: list[Segment], seed: int) -> None:
     chance = random.Random(seed)

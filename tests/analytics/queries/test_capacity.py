@@ -20,7 +20,7 @@ from tests.store.building import store as stored
 
 ADMIN = Viewer()
 DAY_1 = Window(start_ms=T0, end_ms=T0 + DAY)
-PARTS = ("held", "stray", "offline", "reserved", "taken", "unallocated")
+PARTS = ("held", "suspended", "releasing", "stray", "offline", "reserved", "taken", "unallocated")
 
 
 def parts(cur: Cursor, window: Window = DAY_1, where: Filter = Filter()) -> dict[str, float]:  # noqa: B008
@@ -139,7 +139,9 @@ def busy(tmp_path: Path) -> Any:
             at = end + chance.randrange(0, 20) * MINUTE
     for number in range(4):
         for minute in range(0, 23 * 60, 7):
-            kind = chance.choice([("IDLE",), ("IDLE", "DRAIN"), ("MIXED", "RESERVED"), ("ALLOCATED",), ("DOWN",)])
+            kind = chance.choice(
+                [("IDLE",), ("IDLE", "DRAIN"), ("MIXED", "RESERVED"), ("MIXED", "COMPLETING"), ("DOWN",)]
+            )
             cores = {"cpus": 8, "cpus_used": chance.choice([0, 8]), "gpus_used": chance.choice([0, 1, 2])}
             words.append(word(f"n{number}", T0 + minute * MINUTE + chance.randrange(60_000), *kind, gpus=2, **cores))
     runs = [told(str(900 + n), T0 + n * HOUR, T0 + (n + 2) * HOUR, alloc_gpus=3, nodes=("n3",)) for n in range(9)]
@@ -156,7 +158,7 @@ def test_all_sums_are_exact(busy: Cursor) -> None:
     def whole(window: Window, where: Filter = Filter()) -> Whole:  # noqa: B008
         return capacity(busy, window, where, to_ms).within(window.start_ms, window.end_ms)
 
-    names = ("capacity", "stray", "offline", "taken", "reserved", "stranded", "free")
+    names = ("capacity", "stray", "releasing", "offline", "taken", "reserved", "stranded", "free")
     total = whole(DAY_1)
     assert all(getattr(total, name) > 0 for name in names)
     each_hour = [whole(Window(start_ms=T0 + hour * HOUR, end_ms=T0 + (hour + 1) * HOUR)) for hour in range(24)]
@@ -164,7 +166,7 @@ def test_all_sums_are_exact(busy: Cursor) -> None:
         assert sum(getattr(hour, name) for hour in each_hour) == getattr(total, name)
     assert all(getattr(hour, name) >= 0 for hour in each_hour for name in names)
     held = round(hours(busy, ADMIN, DAY_1, Filter()).held_gpu_h * WHOLE * HOUR)
-    spare = total.offline + total.taken + total.reserved + total.unallocated
+    spare = total.releasing + total.offline + total.taken + total.reserved + total.unallocated + total.suspended
     assert total.capacity == held + total.stray + spare
 
     kolkata = Window(start_ms=T0 - DAY // 2 - 30 * MINUTE, end_ms=T0 + DAY + 30 * MINUTE, zone="Asia/Kolkata")
