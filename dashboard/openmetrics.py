@@ -63,7 +63,7 @@ def _hub(seen: Health) -> list[str]:
         ),
         *_gauge("gpuledger_pending_hours", "Hours of nodes that wait for the rollup.", [({}, seen.pending_hours)]),
         *_gauge("gpuledger_pending_runs", "Runs that wait for a footprint.", [({}, seen.pending_runs)]),
-        *_gauge("gpuledger_store_bytes", "Size of the database file.", [({}, seen.store_bytes)]),
+        *_gauge("gpuledger_store_bytes", "Size of the database file and the sealed files.", [({}, seen.store_bytes)]),
         *_gauge("gpuledger_rows", "Raw rows in the store.", [({}, seen.rows)]),
         *_gauge(
             "gpuledger_task_ok",

@@ -20,6 +20,7 @@ from gpuledger.errors import Refused
 from gpuledger.ingester import Ingester
 from gpuledger.server import Callback, compose, listen_tcp, listen_unix, serve
 from gpuledger.settings import Settings, linked
+from gpuledger.upkeep import tidy, upkeep_jobs
 from gpuledger.wiring import clock_ms, services
 from store import in_force
 from store.database import Database
@@ -55,6 +56,7 @@ class Hub:
             if self.home != data:
                 opened.callback(_own(self.home).release)
             self.database = opened.enter_context(contextlib.closing(_open(data, settings, synthetic=synthetic)))
+            tidy(self.database)
             self._unix = opened.enter_context(contextlib.closing(listen_unix(self._socket_path)))
             self.inbox = opened.enter_context(contextlib.closing(_inbox(data, settings)))
             self._opened = opened.pop_all()
@@ -77,6 +79,7 @@ class Hub:
             clock_ms,
             states=store.states,
             more=[
+                *upkeep_jobs(store),
                 weekly_job(settings.site, settings.analytics.schedule.report_s),
                 Job(name=RECEIVE, every_s=RECEIVE_S, work=self._tell_refused),
             ],

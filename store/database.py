@@ -40,6 +40,7 @@ class Cursor:
     def __init__(self, connection: duckdb.DuckDBPyConnection, database: "Database", timeout_s: float | None) -> None:
         self._connection = connection
         self._timeout_s = timeout_s
+        self._in_transaction = False
         self.database = database
 
     def execute(self, sql: str, parameters: Parameters = None) -> int:
@@ -86,20 +87,43 @@ class Cursor:
             with contextlib.suppress(duckdb.Error):
                 self._connection.unregister(name)
 
+    def batches(self, sql: str, parameters: Parameters, rows: int) -> Iterator[pa.RecordBatch]:
+        """Yields the result of a SELECT in batches of at most ``rows`` rows, so that it need not fit into memory."""
+        with self._translated():
+            reader = self._connection.sql(sql, params=parameters).to_arrow_reader(rows)
+            yield from reader
+
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Self]:
         """All or nothing, and one at a time: DuckDB would fail the second of two that touch the same rows."""
-        with self.database.writer:
-            with self._translated():
-                self._connection.begin()
-            try:
+        with self.database.writer, self._begun():
+            yield self
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[Self]:
+        """One view of the store for several statements that read; inside a transaction that one. Waits for nobody."""
+        if self._in_transaction:
+            yield self
+        else:
+            with self._begun():
                 yield self
-            except BaseException:
-                with contextlib.suppress(duckdb.Error):
-                    self._connection.rollback()
-                raise
+
+    @contextlib.contextmanager
+    def _begun(self) -> Iterator[None]:
+        with self._translated():
+            self._connection.begin()
+        self._in_transaction = True
+        try:
+            yield
+        except BaseException:
+            with contextlib.suppress(duckdb.Error):
+                self._connection.rollback()
+            raise
+        else:
             with self._translated():
                 self._connection.commit()
+        finally:
+            self._in_transaction = False
 
     def close(self) -> None:
         self._connection.close()
@@ -250,6 +274,7 @@ def _connect(file: Path, *, read_only: bool, settings: StoreSettings) -> duckdb.
     try:
         connection = duckdb.connect(file, read_only=read_only, config=config)
         connection.execute("SET GLOBAL TimeZone = 'UTC'").fetchall()
+        connection.execute("SET GLOBAL parquet_metadata_cache = true").fetchall()  # sealed files never change
     except duckdb.Error as error:
         if "lock on file" in str(error):
             raise StoreBusy(file.parent, _pid_in(str(error))) from error

@@ -7,7 +7,19 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
-from store import attendants, columns, demand, dirty, drivers, hosts, inventory, processes, quarantine, runtables
+from store import (
+    attendants,
+    columns,
+    demand,
+    dirty,
+    drivers,
+    hosts,
+    inventory,
+    processes,
+    quarantine,
+    runtables,
+    samples,
+)
 from store.database import Cursor, Database
 from store.errors import StoreError, Unstorable
 from store.parsed import Parsed, parse
@@ -17,6 +29,8 @@ from store.runbook import Entry, RunBook, final
 from store.segment import Holding
 
 log = logging.getLogger(__name__)
+
+TOO_LATE: Final = "segment refused: it is older than the raw rows that are kept (store.raw_days)"
 
 _SEGMENT: Final = pa.schema(
     {
@@ -82,16 +96,18 @@ def _store_batch(
     database: Database, parsed: Sequence[Parsed], refused: Sequence[quarantine.Refusal], received_ms: int
 ) -> IngestResult:
     with database.cursor() as cursor, cursor.transaction():
-        fresh = _not_stored(cursor, parsed)
+        kept_ms = samples.kept_from_ms(cursor)
+        fresh = _not_stored(cursor, [item for item in parsed if item.last_ms > kept_ms])
+        late = [quarantine.Refusal(item.segment.name, None, TOO_LATE) for item in parsed if item.last_ms <= kept_ms]
         partly = [quarantine.Refusal(item.segment.name, None, reason) for item in fresh for reason in item.passed_over]
-        quarantine.keep(cursor, [*refused, *partly], received_ms)
+        quarantine.keep(cursor, [*refused, *partly, *late], received_ms)
         if fresh:
             _store(cursor, fresh, received_ms)
     return IngestResult(
         rows=sum(item.rows.count for item in fresh),
         segments=len(fresh),
-        duplicates=len(parsed) - len(fresh),
-        quarantined=len(refused),
+        duplicates=len(parsed) - len(fresh) - len(late),
+        quarantined=len(refused) + len(late),
     )
 
 
@@ -213,7 +229,7 @@ def _insert_rows(
     if not parts:
         return
     with cursor.table("batch_rows", columns.table(parts)):
-        cursor.execute("INSERT INTO hot BY NAME SELECT * FROM batch_rows")
+        cursor.execute("INSERT INTO hot BY NAME SELECT *, currval('generations') AS gen FROM batch_rows")
 
 
 def _keep_of_runs(

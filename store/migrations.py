@@ -62,7 +62,5 @@ def _add_metrics(cursor: "Cursor") -> None:
     if not missing:
         return
     with cursor.transaction():
-        cursor.execute("DROP VIEW samples")
         for table, column in missing:
             cursor.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
-        cursor.execute(schema.SAMPLES_VIEW)

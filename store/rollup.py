@@ -14,6 +14,7 @@ from store.columns import HOUR_MS, MAX_SPAN_MS
 from store.database import Cursor, Database
 from store.dirty import as_of_ms, mark_all
 from store.reduction import STATES, by_minute
+from store.samples import kept_from_ms, samples
 from store.schema import UNPLACED, rollup_columns
 from store.settings import StateSettings
 from store.states import ROW_ORDER, parked_sql, state_sql
@@ -44,6 +45,8 @@ def roll_up(database: Database, limit: int = 256, settings: StateSettings | None
     settings = settings or StateSettings()
     with database.cursor() as cursor, cursor.transaction():
         _follow_thresholds(cursor, settings)
+        # What has no raw rows any more stays as it was computed.
+        cursor.execute("DELETE FROM dirty_hour WHERE hour_ms < $1", [kept_from_ms(cursor)])
         work = cursor.arrow(
             f"SELECT hour_ms, node_key, gen, from_ms // {MINUTE_MS} * {MINUTE_MS} AS from_ms, "  # noqa: S608
             f"(to_ms + {MINUTE_MS} - 1) // {MINUTE_MS} * {MINUTE_MS} AS to_ms "
@@ -77,7 +80,9 @@ def _recompute(cursor: Cursor, settings: StateSettings) -> None:
     cursor.execute(f"DELETE FROM gpu_minute m USING work w WHERE {_MINUTE_IN_WORK}", times)  # noqa: S608 - a constant
     cursor.execute("DELETE FROM gpu_hour h USING work w WHERE h.hour_ms = w.hour_ms AND h.node_key = w.node_key")
     held = {**times, "as_of": as_of_ms(cursor)}
-    with cursor.table("summed", by_minute(cursor.arrow(_parts_sql(settings), held))):
+    with samples(cursor, low, high + MAX_SPAN_MS):
+        parts = cursor.arrow(_parts_sql(settings), held)
+    with cursor.table("summed", by_minute(parts)):
         cursor.execute(_minutes_sql(), held)
     spare.recompute(cursor, low, high, held["as_of"])
     cursor.execute(_hours_sql(), {"low": low // HOUR_MS * HOUR_MS, "high": high})

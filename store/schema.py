@@ -27,9 +27,7 @@ UNPLACED = 0
 SAMPLE_COLUMNS = (
     "ts_ms", "span_ms", "node_key", "gpu_key", "run_key", "baseline_mib", *(metric.name for metric in METRICS),
 )  # fmt: skip
-"""Columns of ``hot`` and of the view ``samples``, in order."""
-
-SAMPLES_VIEW = f"CREATE VIEW samples AS SELECT {', '.join(SAMPLE_COLUMNS)} FROM hot"  # noqa: S608 - column names of the catalogue
+"""Columns of a raw row, hot or sealed, in order."""
 
 
 def sample_columns() -> str:
@@ -113,11 +111,21 @@ VERSION_1: tuple[str, ...] = (
         run_key INTEGER NOT NULL, ran_s INTEGER NOT NULL, told_start_ms BIGINT, told_end_ms BIGINT, start_ms BIGINT,
         end_ms BIGINT, PRIMARY KEY (run_key, ran_s))""",
     # ---- raw
+    # gen: of the batch that brought the row; sealing takes the rows up to a generation and leaves later ones alone.
     f"""CREATE TABLE hot (
         ts_ms BIGINT NOT NULL, span_ms UINTEGER NOT NULL, node_key INTEGER NOT NULL, gpu_key INTEGER NOT NULL,
-        run_key INTEGER, baseline_mib UINTEGER, {sample_columns()})""",
-    # What readers of raw rows use: the sealed tier will join it here.
-    SAMPLES_VIEW,
+        run_key INTEGER, baseline_mib UINTEGER, gen BIGINT NOT NULL DEFAULT 0, {sample_columns()})""",
+    # The manifest: a Parquet file under raw/ that is not listed here does not exist. Times are those of its rows' ends;
+    # columns says which ones it has, in order, since files of earlier versions lack later metrics.
+    """CREATE TABLE sealed (
+        file VARCHAR PRIMARY KEY, day BIGINT NOT NULL, from_ms BIGINT NOT NULL, to_ms BIGINT NOT NULL,
+        rows BIGINT NOT NULL, bytes BIGINT NOT NULL, columns VARCHAR NOT NULL,
+        made_ms BIGINT NOT NULL)""",
+    # Off the manifest, and still there for whoever read it a moment ago.
+    "CREATE TABLE sealed_gone (file VARCHAR PRIMARY KEY, gone_ms BIGINT NOT NULL)",
+    "CREATE SEQUENCE sealed_files START 1",
+    # Runs that turned out to be another one after rows of theirs had been sealed under the old key.
+    "CREATE TABLE run_alias (old_key INTEGER PRIMARY KEY, run_key INTEGER NOT NULL)",
     """CREATE TABLE segment (
         name VARCHAR PRIMARY KEY, node_key INTEGER NOT NULL, first_ms BIGINT NOT NULL, last_ms BIGINT NOT NULL,
         rows INTEGER NOT NULL, received_ms BIGINT NOT NULL, unknown_columns VARCHAR)""",

@@ -39,6 +39,16 @@ class StoreSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Segments waiting in the inbox beyond which no more are accepted."""
     max_segment_mib: int = 32
     """Largest segment that is accepted."""
+    seal_after_s: float = 3600.0
+    """Age from which raw rows leave the database for Parquet files, by full hours."""
+    merge_after_s: float = 21_600.0
+    """Time after the end of a day at which its files become one, when nothing has come for as long."""
+    raw_days: int = 30
+    """Days for which raw rows are kept."""
+    minute_days: int = 180
+    """Days for which minutes are kept: charts of older runs are drawn by the hour."""
+    hour_days: int = 1826
+    """Days for which hours are kept, and with them every figure of a period."""
     states: StateSettings = StateSettings()
 
     def __post_init__(self) -> None:
@@ -46,3 +56,7 @@ class StoreSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             raise ValueError("store: threads, memory_limit_mib and min_free_mib are not negative")
         if min(self.checkpoint_mib, self.max_backlog_mib, self.max_segment_mib) < 1:
             raise ValueError("store: checkpoint_mib, max_backlog_mib and max_segment_mib are at least 1")
+        if not 1 <= self.raw_days <= self.minute_days <= self.hour_days:
+            raise ValueError("store: 1 <= raw_days <= minute_days <= hour_days is needed")
+        if self.seal_after_s < 0 or self.merge_after_s < 0:
+            raise ValueError("store: seal_after_s and merge_after_s are not negative")

@@ -16,7 +16,9 @@ from analytics.footprint.stretches import MAKE_BLOCKS, MAKE_STRETCHES
 from analytics.footprint.together import MAKE_TOGETHER
 from analytics.model import MINUTE_MS
 from analytics.settings import FootprintSettings
+from store.columns import MAX_SPAN_MS
 from store.database import Cursor, Database
+from store.samples import kept_from_ms, samples
 from store.settings import StateSettings
 
 # A run that is over is due at once. One that lasts is due when it has grown by a tenth or by an hour, whichever comes
@@ -26,7 +28,7 @@ _DUE: Final = """
 SELECT dirty_run.run_key, gen, coalesce(counted.rows, 0) AS rows
 FROM dirty_run JOIN run USING (run_key)
 LEFT JOIN footprint_run USING (run_key)
-LEFT JOIN (SELECT run_key, count(*) AS rows FROM samples WHERE run_key IN (SELECT run_key FROM dirty_run)
+LEFT JOIN (SELECT run_key, sum(rows)::BIGINT AS rows FROM gpu_hour WHERE run_key IN (SELECT run_key FROM dirty_run)
            GROUP BY run_key) AS counted USING (run_key)
 WHERE run.end_ms IS NOT NULL OR footprint_run.run_key IS NULL
    OR $data_to_ms - footprint_run.end_ms
@@ -49,6 +51,12 @@ WITH following AS (
 SELECT run_key, gpu_key, node_key, allocation.start_ms, finished,
        greatest(allocation.start_ms, least(coalesce(allocation.end_ms, chunk.end_ms), next_ms)) AS end_ms
 FROM allocation JOIN chunk USING (run_key) JOIN following USING (run_key, gpu_key) WHERE gpu_key <> 0"""
+
+# A finished run whose raw rows are gone in part keeps the footprint that it had.
+_LEAVE: Final = """
+DELETE FROM dirty_run USING run, footprint_run AS made
+WHERE run.run_key = dirty_run.run_key AND made.run_key = dirty_run.run_key AND made.finished
+  AND run.start_ms < $kept_from_ms"""
 
 # An open run lasts until the data's end; accounting may name an end that lies beyond it for a run just finished.
 _CHUNK: Final = """
@@ -84,6 +92,8 @@ def footprints(db: Database, now_ms: int, settings: FootprintSettings, states: S
         data_to_ms = cur.scalar("SELECT max(last_ms) FROM node")
         if data_to_ms is None:
             return 0
+        with cur.transaction():
+            cur.execute(_LEAVE, {"kept_from_ms": kept_from_ms(cur)})
         asked = {
             "data_to_ms": data_to_ms,
             "refresh_ms": round(settings.refresh_s * 1000),
@@ -117,7 +127,9 @@ def _renew(cur: Cursor, chunk: list[_Due], data_to_ms: int, settings: FootprintS
     cur.execute(_HOLDS)
     cur.execute(MAKE_PAUSES)
     cur.execute(MAKE_LASTING)
-    cur.execute(make_pieces(states, settings.energy_limit_ratio))
+    from_ms, to_ms = cur.tuples("SELECT coalesce(min(start_ms), 0), coalesce(max(end_ms), 0) FROM hold")[0]
+    with samples(cur, from_ms, to_ms + MAX_SPAN_MS):
+        cur.execute(make_pieces(states, settings.energy_limit_ratio))
     blips = {"blip_ms": round(settings.blip_s * 1000), "alone_ms": round(settings.blip_alone_s * 1000)}
     cur.execute(MAKE_BLOCKS, {"gap_ms": gap_ms, **blips})
     cur.execute(MAKE_STRETCHES, {"gap_ms": gap_ms, "stretch_ms": round(settings.stretch_s * 1000)})

@@ -15,6 +15,7 @@ from analytics.queries.nodes import NodeRow, nodes
 from analytics.queries.pending import pending
 from analytics.queries.site import site, told_at
 from analytics.wording import format_duration, format_time, plural
+from store import samples
 from store.catalog import BY_NAME, NULL_REASONS
 from store.database import FILE_NAME, Cursor
 
@@ -49,8 +50,8 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     """``ok`` is true where nothing below needs anybody; ``problems`` says in sentences what does.
 
     ``pending`` says what is still being summed, where that is much: until then figures are not whole.
-    ``store_bytes`` is the database file with its write-ahead log. Nodes are those with GPUs; expected are also nodes on
-    which accounting saw GPU jobs in the last 7 days.
+    ``store_bytes`` is the database file with its write-ahead log and the sealed files. Nodes are those with GPUs;
+    expected are also nodes on which accounting saw GPU jobs in the last 7 days.
     """
 
     ok: bool
@@ -102,9 +103,6 @@ _LISTED: Final = """
     SELECT DISTINCT node_list FROM run
     WHERE node_list IS NOT NULL AND alloc_gpus > 0 AND coalesce(end_ms, $since + 1) > $since"""
 
-_SIZES: Final = """
-    SELECT (SELECT count(*) FROM dirty_hour), (SELECT count(*) FROM samples)"""
-
 
 def health(cur: Cursor, viewer: Viewer, now_ms: int) -> Health:
     """Returns the state of the whole chain as seen at ``now_ms`` of the hub's clock (site.told_at)."""
@@ -119,7 +117,7 @@ def health(cur: Cursor, viewer: Viewer, now_ms: int) -> Health:
         came = msgspec.structs.replace(came, late=0)  # two weeks that were sent at once are not late
     job_rows, probe_rows = logs.jobs(cur), logs.probes(cur)
     lag_ms = accounting_lag_ms(probe_rows, seen_ms)
-    pending_hours, rows = cur.tuples(_SIZES)[0]
+    pending_hours = cur.scalar("SELECT count(*) FROM dirty_hour")
     waiting = pending(cur)
     skews = [abs(node.skew_ms) for node in listed if node.skew_ms is not None]
     problems = [
@@ -151,8 +149,9 @@ def health(cur: Cursor, viewer: Viewer, now_ms: int) -> Health:
         probes=probe_rows,
         unmeasurable=_unmeasurable(cur, seen_ms),
         slurm=_slurm(cur, store.data_from_ms, seen_ms),
-        store_bytes=sum(file.stat().st_size for file in cur.database.directory.glob(f"{FILE_NAME}*")),
-        rows=rows,
+        store_bytes=sum(file.stat().st_size for file in cur.database.directory.glob(f"{FILE_NAME}*"))
+        + samples.sealed_bytes(cur),
+        rows=samples.count(cur),
         synthetic=store.synthetic,
     )
 

@@ -11,6 +11,7 @@ from analytics.queries.scope import Condition, fill, visible
 from analytics.queries.site import data_to
 from analytics.queries.stretches import Stretch, merge, overlaid, thin
 from store.database import Cursor
+from store.samples import kept_from_ms, samples
 from store.states import STATE_SQL
 
 __all__ = ["Lane", "Lanes", "Stretch", "lanes"]
@@ -96,7 +97,7 @@ def lanes(cur: Cursor, viewer: Viewer, run_key: int, max_bars: int = 1000) -> La
     if not held:
         return Lanes(merged_below_ms=0, from_raw=True, lanes=[])
     span = {"run": run_key, "start": min(hold.start_ms for hold in held), "end": max(hold.end_ms for hold in held)}
-    from_raw = raw_rows(cur, held) <= MAX_RAW_ROWS
+    from_raw = drawn_from_rows(cur, held, MAX_RAW_ROWS)
     pieces: dict[int, list[_Piece]] = defaultdict(list)
     for piece in _of_rows(cur, span) if from_raw else cur.rows(_MINUTES, span, _Piece):
         pieces[piece.gpu_key].append(piece)
@@ -119,10 +120,12 @@ def holds(cur: Cursor, viewer: Viewer, run_key: int) -> list[Hold]:
     return cur.rows(fill(_HOLDS, where=where.sql), where.params | {"data_to": data_to(cur) or 0}, Hold)
 
 
-def raw_rows(cur: Cursor, held: list[Hold]) -> int:
-    """Returns about how many rows the holds have, from the shortest interval among nodes."""
+def drawn_from_rows(cur: Cursor, held: list[Hold], most: int) -> bool:
+    """Returns whether raw rows are to be drawn and not minutes: all are kept still, and about ``most`` or fewer."""
+    if min(hold.start_ms for hold in held) < kept_from_ms(cur):
+        return False
     interval_ms = cur.scalar("SELECT min(interval_ms) FROM node") or MINUTE_MS
-    return int(sum((hold.end_ms - hold.start_ms) // max(1, interval_ms) for hold in held))
+    return sum((hold.end_ms - hold.start_ms) // max(1, interval_ms) for hold in held) <= most
 
 
 def _of_rows(cur: Cursor, span: dict[str, int]) -> list[_Piece]:
@@ -131,7 +134,9 @@ def _of_rows(cur: Cursor, span: dict[str, int]) -> list[_Piece]:
     A row counts from the later of its own start and the row before it, as in the rollups.
     """
     # The last row of a hold may end after it: it is looked at, and cut.
-    found = cur.arrow(fill(_ROWS, state=STATE_SQL), span | {"end": span["end"] + HOUR_MS, "states": _STATES})
+    span = span | {"end": span["end"] + HOUR_MS}
+    with samples(cur, span["start"], span["end"]):
+        found = cur.arrow(fill(_ROWS, state=STATE_SQL), span | {"states": _STATES})
     gpu, start, end, state = (found.column(name).to_numpy() for name in ("gpu_key", "start_ms", "end_ms", "state"))
     follows = gpu[1:] == gpu[:-1]
     start = np.r_[start[:1], np.where(follows, np.maximum(start[1:], end[:-1]), start[1:])]

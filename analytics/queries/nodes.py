@@ -19,6 +19,7 @@ from analytics.queries.pieces import pieces
 from analytics.queries.scope import fill, visible
 from analytics.queries.site import told_at
 from store.database import Cursor
+from store.samples import MAX_TIME_MS, samples
 from store.states import STATE_SQL
 
 DAY_HOURS: Final = 24
@@ -171,7 +172,9 @@ def _now(cur: Cursor, viewer: Viewer, node_keys: list[int], now_ms: int) -> dict
     times = {"since": now_ms - _LOOK_BACK_MS, "now": now_ms, "stale": STALE_INTERVALS, "delivery": DELIVERY_MS}
     params = seen.params | times | {"node_keys": node_keys}
     by_node: dict[int, list[GpuNow]] = defaultdict(list)
-    for node_key, *values in cur.tuples(fill(_NOW, state=STATE_SQL, seen=seen.sql), params):
+    with samples(cur, times["since"], MAX_TIME_MS):
+        found = cur.tuples(fill(_NOW, state=STATE_SQL, seen=seen.sql), params)
+    for node_key, *values in found:
         by_node[node_key].append(GpuNow(**dict(zip(GpuNow.__struct_fields__, values, strict=True))))
     return by_node
 

@@ -7,11 +7,12 @@ import numpy as np
 import numpy.typing as npt
 
 from analytics.model import MINUTE_MS, Viewer
-from analytics.queries.lanes import Hold, holds, raw_rows
+from analytics.queries.lanes import Hold, drawn_from_rows, holds
 from analytics.queries.rollup import floor
 from analytics.queries.scope import fill
 from store.catalog import BY_NAME, Kind, Metric
 from store.database import Cursor
+from store.samples import samples
 
 _Ints = npt.NDArray[np.int64]
 _Floats = npt.NDArray[np.float64]
@@ -75,12 +76,13 @@ def metrics(
     if not held or not names:
         return Series(resolution_ms=MINUTE_MS, from_raw=True, gpus=[])
     start, end = min(hold.start_ms for hold in held), max(hold.end_ms for hold in held)
-    from_raw = raw_rows(cur, held) <= MAX_RAW_ROWS
+    from_raw = drawn_from_rows(cur, held, MAX_RAW_ROWS)
     step = _step(cur, end - start, max_points, from_raw=from_raw)
     of = _of_rows if from_raw else _of_minutes
     expressions = ", ".join(of(BY_NAME[name], rates=rates) for name in names)
     params = {"run": run_key, "start": floor(start, step), "end": end, "step": step}
-    found = cur.arrow(fill(_ROWS if from_raw else _MINUTES, values=expressions), params)
+    with samples(cur, params["start"], end):
+        found = cur.arrow(fill(_ROWS if from_raw else _MINUTES, values=expressions), params)
     gpu, bucket, *columns = (column.to_numpy() for column in found.columns)  # NULL becomes NaN
     return Series(
         resolution_ms=step,

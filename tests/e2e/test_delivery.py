@@ -64,7 +64,7 @@ def gaps_ms(data: Path) -> list[int]:
     """Returns by how much each row of a GPU begins after the one before it ended."""
     with Database.open(data, read_only=True) as database, database.cursor() as cursor:
         found = cursor.tuples("""
-            SELECT ts_ms - span_ms - lag(ts_ms) OVER (PARTITION BY gpu_key ORDER BY ts_ms) FROM samples
+            SELECT ts_ms - span_ms - lag(ts_ms) OVER (PARTITION BY gpu_key ORDER BY ts_ms) FROM hot
             QUALIFY lag(ts_ms) OVER (PARTITION BY gpu_key ORDER BY ts_ms) IS NOT NULL""")
     return [gap for (gap,) in found]
 

@@ -152,7 +152,7 @@ def test_readers_share_data_at_rest(tmp_path: Path) -> None:
     with Database.open(tmp_path, read_only=True) as one, Database.open(tmp_path, read_only=True) as two:
         for database in (one, two):
             with database.cursor() as cursor:
-                assert cursor.scalar("SELECT count(*) FROM samples") == 0
+                assert cursor.scalar("SELECT count(*) FROM hot") == 0
                 with pytest.raises(StoreError):
                     cursor.execute("DELETE FROM hot")
         with pytest.raises(StoreBusy):
@@ -215,14 +215,11 @@ def test_a_new_metric_gets_its_columns(tmp_path: Path) -> None:
     """A file made before the catalogue had the metric: as if, by taking its columns away."""
     newest = METRICS[-1]
     with Database.open(tmp_path) as made, made.cursor() as cursor:
-        cursor.execute("DROP VIEW samples")
         cursor.execute(f"ALTER TABLE hot DROP COLUMN {newest.name}")
         for column in schema.rollup_columns(newest):
             cursor.execute(f"ALTER TABLE gpu_hour DROP COLUMN {column.split()[0]}")
-        older = ", ".join(name for name in schema.SAMPLE_COLUMNS if name != newest.name)
-        cursor.execute(f"CREATE VIEW samples AS SELECT {older} FROM hot")
     with Database.open(tmp_path) as found, found.cursor() as cursor:
-        assert newest.name in cursor.arrow("SELECT * FROM samples").column_names
+        assert newest.name in cursor.arrow("SELECT * FROM hot").column_names
         names = cursor.arrow("SELECT * FROM gpu_hour").column_names
         assert all(column.split()[0] in names for column in schema.rollup_columns(newest))
 

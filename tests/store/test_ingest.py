@@ -29,7 +29,7 @@ def test_rows_keep_every_value_and_every_null(database: Database) -> None:
     found = tuples(
         database,
         "SELECT ts_ms, g.uuid, run_key IS NULL, baseline_mib, util_pct, temp_c, event_reasons, energy_j, power_w "
-        "FROM samples JOIN gpu g USING (gpu_key) ORDER BY ts_ms",
+        "FROM hot JOIN gpu g USING (gpu_key) ORDER BY ts_ms",
     )
     assert found == [
         (T0 + 10_000, "GPU-0", True, None, 999, -5, 4_294_967_294, None, None),

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from store.database import Database
 from store.ingest import ingest
 from store.rollup import roll_up
+from store.seal import merge, seal
 from store.segment import AccountingRun, Holding, Segment
+from store.settings import StoreSettings
 from tests.store.building import (
     HOUR,
     MINUTE,
@@ -92,13 +94,20 @@ def _segment(
     return segment(rows, node=f"n{node}", seq=seq, holdings=holdings, devices=devices, first_ms=from_ms, last_ms=to_ms)
 
 
+AT_ONCE = StoreSettings(seal_after_s=0, merge_after_s=0)
+
+
 @contextmanager
 def stored(batches: list[list[Segment]], *, between: bool) -> Iterator[Database]:
+    """``between`` the batches the hours are computed, and rows are sealed and their days merged."""
     with TemporaryDirectory() as directory, empty_store(Path(directory)) as database:
         for batch in batches:
             ingest(database, packed(*batch), NOW)
             while between and roll_up(database, limit=3):
                 pass
+            if between:
+                seal(database, AT_ONCE, NOW)
+                merge(database, AT_ONCE, NOW)
         while roll_up(database):
             pass
         yield database

@@ -1,0 +1,29 @@
+"""The jobs that keep the store small: sealing, merging, retention."""
+
+from typing import Final
+
+from analytics.schedule import Job
+from store.database import Database
+from store.manifest import remove_unlisted
+from store.retention import retain
+from store.seal import merge, seal
+from store.settings import StoreSettings
+
+SEAL_S: Final = 300.0
+MERGE_S: Final = 900.0
+RETAIN_S: Final = 3600.0
+
+
+def upkeep_jobs(settings: StoreSettings) -> tuple[Job, ...]:
+    """Returns the jobs of the store, as Schedule takes them."""
+    return (
+        Job(name="seal", every_s=SEAL_S, work=lambda db, now_ms: seal(db, settings, now_ms)),
+        Job(name="merge days", every_s=MERGE_S, work=lambda db, now_ms: merge(db, settings, now_ms)),
+        Job(name="retention", every_s=RETAIN_S, work=lambda db, now_ms: retain(db, settings, now_ms)),
+    )
+
+
+def tidy(database: Database) -> None:
+    """Removes what a crash left of files being sealed; before anybody reads."""
+    with database.cursor() as cursor:
+        remove_unlisted(cursor)

@@ -1,0 +1,35 @@
+"""What has been kept long enough goes: raw rows by the day, minutes and hours by their age."""
+
+from store import manifest
+from store.database import Cursor, Database
+from store.dirty import as_of_ms
+from store.manifest import DAY_MS
+from store.samples import KEPT_FROM, kept_from_ms
+from store.settings import StoreSettings
+
+
+def retain(database: Database, settings: StoreSettings, now_ms: int) -> int:
+    """Removes what is older than the settings keep, counted back from the newest data; returns the raw rows removed.
+
+    Raw rows go by whole days, UTC. Figures of a period are made of hours and stay; hours whose raw rows are gone are
+    not computed anew.
+    """
+    with database.cursor() as cursor, cursor.transaction():
+        # A clock that was ahead must not make everything old.
+        today_ms = manifest.day_of(min(as_of_ms(cursor), now_ms) + 1) * DAY_MS
+        removed = _remove_raw(cursor, today_ms - settings.raw_days * DAY_MS, now_ms)
+        cursor.execute("DELETE FROM gpu_minute WHERE minute_ms < $1", [today_ms - settings.minute_days * DAY_MS])
+        cursor.execute("DELETE FROM gpu_hour WHERE hour_ms < $1", [today_ms - settings.hour_days * DAY_MS])
+    return removed
+
+
+def _remove_raw(cursor: Cursor, from_ms: int, now_ms: int) -> int:
+    if from_ms <= kept_from_ms(cursor):
+        return 0
+    old = cursor.tuples("SELECT file, rows FROM sealed WHERE to_ms <= $1", [from_ms])
+    manifest.drop(cursor, [file for file, _ in old], now_ms)
+    # Names of segments are kept as long as their rows: what is older is refused when it comes again.
+    cursor.execute("DELETE FROM segment WHERE last_ms <= $1", [from_ms])
+    cursor.execute("INSERT OR REPLACE INTO meta VALUES ($1, $2)", [KEPT_FROM, str(from_ms)])
+    hot = cursor.execute("DELETE FROM hot WHERE ts_ms <= $1", [from_ms])
+    return hot + sum(int(rows) for _, rows in old)

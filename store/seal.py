@@ -1,0 +1,176 @@
+"""Raw rows that are no longer hot become Parquet files, hour by hour; a day that is over becomes one file.
+
+A file is written, put on disk and named first. Then one transaction lists it and deletes what it holds from the hot
+table, or lists it in the place of others. Whatever moment a crash chooses, the manifest and the hot table say the same
+rows as before or after, and the next start removes files that nobody lists.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+
+from store import manifest, parquet
+from store.columns import HOUR_MS
+from store.database import Cursor, Database
+from store.dirty import as_of_ms
+from store.errors import StoreError, StoreStopped
+from store.manifest import DAY_MS, SealedFile
+from store.samples import FOLDER, of_files
+from store.schema import SAMPLE_COLUMNS
+from store.settings import StoreSettings
+from store.states import ROW_ORDER
+
+ROWS_IN_MEMORY: Final = 4_000_000
+"""Rows that are sorted at once, about 400 MB; what is more is done some nodes at a time."""
+_ORDER: Final = f"node_key, gpu_key, {ROW_ORDER}"
+
+Step = Callable[[str], None]
+"""Hears the name of each step before it is done: a test ends the process there."""
+
+
+class Part(msgspec.Struct, frozen=True):
+    """Rows that go into one file: those that end in (after_ms, to_ms], up to a generation, between two nodes."""
+
+    after_ms: int
+    to_ms: int
+    gen: int
+    first_node: int
+    last_node: int
+
+
+_PART: Final = "ts_ms > $after_ms AND ts_ms <= $to_ms AND gen <= $gen AND node_key BETWEEN $first_node AND $last_node"
+
+
+def seal(database: Database, settings: StoreSettings, now_ms: int, step: Step = lambda _: None) -> int:
+    """Seals full hours that ended ``seal_after_s`` before the newest data; returns the number of rows.
+
+    Raises StoreError where a file cannot be written; its rows stay hot.
+    """
+    rows = 0
+    with database.cursor() as cursor:
+        manifest.sweep(cursor, now_ms)
+        cold_ms = (as_of_ms(cursor) - round(settings.seal_after_s * 1000)) // HOUR_MS * HOUR_MS
+        while (part := _next_part(cursor, cold_ms)) is not None:
+            rows += _seal_part(cursor, part, now_ms, step)
+    return rows
+
+
+def merge(database: Database, settings: StoreSettings, now_ms: int, step: Step = lambda _: None) -> int:
+    """Makes one file of the files of a day that ended ``merge_after_s`` before the newest data; returns its rows.
+
+    One day a call, the oldest first, and only once nothing has come to it for as long.
+    """
+    wait_ms = round(settings.merge_after_s * 1000)
+    with database.cursor() as cursor:
+        day = cursor.scalar(
+            "SELECT min(day) FROM (SELECT day FROM sealed WHERE (day + 1) * $day_ms <= $over_ms GROUP BY day "
+            "HAVING count(*) > 1 AND max(made_ms) <= $quiet_ms)",
+            {"day_ms": DAY_MS, "over_ms": as_of_ms(cursor) - wait_ms, "quiet_ms": now_ms - wait_ms},
+        )
+        if day is None:
+            return 0
+        return _merge_day(cursor, day, now_ms, step)
+
+
+def _next_part(cursor: Cursor, cold_ms: int) -> Part | None:
+    """Returns the cold rows of the oldest day, of as many nodes as are sorted at once; None where none are."""
+    with cursor.snapshot():
+        oldest_ms = cursor.scalar("SELECT min(ts_ms) FROM hot WHERE ts_ms <= $1", [cold_ms])
+        if oldest_ms is None:
+            return None
+        after_ms = manifest.day_of(oldest_ms) * DAY_MS
+        to_ms = min(cold_ms, after_ms + DAY_MS)
+        gen = cursor.scalar("SELECT max(gen) FROM hot")
+        counted = cursor.tuples(
+            "SELECT node_key, count(*) FROM hot WHERE ts_ms > $1 AND ts_ms <= $2 GROUP BY node_key ORDER BY node_key",
+            [after_ms, to_ms],
+        )
+    return Part(after_ms, to_ms, gen, *next(_spans(counted, ROWS_IN_MEMORY)))
+
+
+def _seal_part(cursor: Cursor, part: Part, now_ms: int, step: Step) -> int:
+    step("before the file")
+    wanted = msgspec.structs.asdict(part)
+    names = ", ".join(SAMPLE_COLUMNS)
+    statement = f"SELECT {names} FROM hot WHERE {_PART} ORDER BY {_ORDER}"  # noqa: S608 - names of the catalogue
+    file, written = _write(cursor, manifest.day_of(part.to_ms), cursor.batches(statement, wanted, parquet.ROW_GROUP))
+    step("before the list")
+    try:
+        with cursor.transaction():
+            manifest.add(cursor, file, written, now_ms)
+            gone = cursor.execute(f"DELETE FROM hot WHERE {_PART}", wanted)  # noqa: S608 - a constant
+            _refuse_other_rows(file, written.rows, gone)
+            step("before the commit")
+    except StoreStopped:
+        raise  # whether it was committed is seen at the next start
+    except StoreError:
+        (cursor.database.directory / FOLDER / file).unlink(missing_ok=True)
+        raise
+    step("after the commit")
+    return written.rows
+
+
+def _refuse_other_rows(file: str, written: int, deleted: int) -> None:
+    if written != deleted:
+        raise StoreError(
+            f"{file} holds {written} rows and {deleted} would go for it; they stay in the database. This is a fault to "
+            "report."
+        )
+
+
+def _merge_day(cursor: Cursor, day: int, now_ms: int, step: Step) -> int:
+    old = manifest.files(cursor, day)
+    step("before the file")
+    file, written = _write(cursor, day, _merged(cursor, old))
+    step("before the list")
+    with cursor.transaction():
+        manifest.add(cursor, file, written, now_ms)
+        manifest.drop(cursor, [each.file for each in old], now_ms)
+        step("before the commit")
+    step("after the commit")
+    return written.rows
+
+
+def _merged(cursor: Cursor, old: Sequence[SealedFile]) -> Iterator[pa.RecordBatch]:
+    """Yields the rows of sorted files in order, some nodes at a time: a day of a large cluster does not fit in memory.
+
+    Every batch has all columns, also those that only newer files have.
+    """
+    renamed = bool(cursor.scalar("SELECT count(*) FROM run_alias"))
+    by_columns: dict[str, list[str]] = {}
+    for each in old:
+        by_columns.setdefault(each.columns, []).append(each.file)
+    parts = [of_files(cursor, columns, files, renamed=renamed) for columns, files in by_columns.items()]
+    source = " UNION ALL BY NAME ".join(parts)
+    counted = cursor.tuples(f"SELECT node_key, count(*) FROM ({source}) GROUP BY node_key ORDER BY node_key")  # noqa: S608
+    for first, last in _spans(counted, ROWS_IN_MEMORY):
+        wanted = f"SELECT * FROM ({source}) WHERE node_key BETWEEN $first AND $last ORDER BY {_ORDER}"  # noqa: S608
+        yield from cursor.batches(wanted, {"first": first, "last": last}, parquet.ROW_GROUP)
+
+
+def _spans(counted: Sequence[tuple[int, int]], most: int) -> Iterator[tuple[int, int]]:
+    """Yields (first, last) keys that together have at most ``most`` rows, or one key that has more."""
+    first, last, rows = None, 0, 0
+    for key, count in counted:
+        if first is not None and rows + count > most:
+            yield first, last
+            first, rows = None, 0
+        first, last, rows = key if first is None else first, key, rows + count
+    if first is not None:
+        yield first, last
+
+
+def _write(cursor: Cursor, day: int, batches: Iterable[pa.RecordBatch]) -> tuple[str, parquet.Written]:
+    file = manifest.new_name(cursor, day)
+    path = cursor.database.directory / FOLDER / file
+    try:
+        return file, parquet.write(path, batches)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            path.with_name(f"{path.name}.part").unlink(missing_ok=True)
+        raise StoreError(
+            f"Raw rows cannot be sealed into {path} ({error.strerror}); they stay where they are. Free some disk space."
+        ) from error
