@@ -171,7 +171,7 @@ class AnalyticsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
 
     interactive_names: tuple[str, ...] = ("interactive", "*jupyter*", "*notebook*", "sys/dashboard/*")
     """Job names that mean an open session; * and ? allowed. Runs without a batch step are sessions anyway."""
-    fault_events: tuple[str, ...] = ("gpu_lost", "order_disputed", "xid", "ecc_uncorrectable")
+    fault_events: tuple[str, ...] = ("gpu_lost", "order_disputed", "gpu_on_two_nodes", "xid", "ecc_uncorrectable")
     """Events that bar findings on the runs they happened in."""
     throttled_ratio: Ratio = 0.1
     """Share of a GPU's held time under thermal or power brake from which the run is not judged."""

@@ -19,6 +19,7 @@ from store import (
     quarantine,
     runtables,
     samples,
+    twins,
 )
 from store.database import Cursor, Database
 from store.errors import StoreError, Unstorable
@@ -127,6 +128,7 @@ def _store(cursor: Cursor, items: Sequence[Parsed], received_ms: int) -> None:
     reached = dict(cursor.tuples("SELECT name, last_ms FROM node"))
     known_gpus = inventory.gpus_by_node(cursor)
     seen = [(item.segment, item.last_ms) for item in items]
+    stood = twins.nodes_of(cursor, [item.segment for item in items])
     nodes, gpus = keep_nodes(cursor, seen, received_ms), keep_gpus(cursor, seen)
     drivers.keep(cursor, [item.segment for item in items], nodes)
     places = [(nodes[item.segment.node], [gpus[device.uuid] for device in item.segment.devices]) for item in items]
@@ -143,7 +145,7 @@ def _store(cursor: Cursor, items: Sequence[Parsed], received_ms: int) -> None:
                 book.live(run, poll.at_ms)
     book.settle(dict(cursor.tuples("SELECT node_key, last_ms FROM node")), demand.whole_polls(cursor))
     changed = runtables.write(cursor, book)
-    _insert_rows(cursor, items, places, entries)
+    _insert_rows(cursor, items, places, entries, twins.suspects(stood, places))
     _keep_of_runs(cursor, items, places, entries)
     _insert_names(cursor, items, nodes, received_ms)
     touched = [
@@ -212,6 +214,7 @@ def _insert_rows(
     items: Sequence[Parsed],
     places: Sequence[tuple[int, list[int]]],
     entries: Sequence[Sequence[Entry]],
+    suspects: Sequence[int],
 ) -> None:
     parts = [
         (
@@ -230,6 +233,8 @@ def _insert_rows(
         return
     with cursor.table("batch_rows", columns.table(parts)):
         cursor.execute("INSERT INTO hot BY NAME SELECT *, currval('generations') AS gen FROM batch_rows")
+        if suspects:
+            twins.tell(cursor, suspects)
 
 
 def _keep_of_runs(

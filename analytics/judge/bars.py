@@ -21,6 +21,7 @@ _ROUNDED_MS: Final = 5_000  # polls and accounting tell whole seconds, each for 
 _FAULTS: Final = {
     "gpu_lost": "a GPU was lost while it ran",
     "order_disputed": "it is disputed on its node which GPU is whose",
+    "gpu_on_two_nodes": "two nodes report its GPU, so whose it is may be either's word",
     "xid": "a GPU reported a fault while it ran",
     "ecc_uncorrectable": "a GPU reported memory errors while it ran",
 }

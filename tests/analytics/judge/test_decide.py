@@ -115,6 +115,7 @@ def test_confidence(more: dict[str, Any], sure: str | None) -> None:
         ({"state": "SUSPENDED"}, "is suspended"),
         ({"faults": ("gpu_lost",)}, "GPU was lost"),
         ({"faults": ("order_disputed",)}, "disputed"),
+        ({"faults": ("gpu_on_two_nodes",)}, "two nodes report its GPU"),
         ({"untold_ms": 600_000}, "suspended and it is not known when"),
         ({"gpus": 8, "coverage": 0.0}, "not all of its GPUs"),
         ({"measurable": False, "coverage": 0.0}, "cannot be measured"),
