@@ -27,6 +27,10 @@ class GpuEvidence(msgspec.Struct, frozen=True, kw_only=True):
     gaps_closed: bool | None = None
     longest_gap_ms: int = 0
     util_mean_pct: float | None = None
+    util_p95_pct: float | None = None
+    sm_p95_pct: float | None = None
+    mem_p99_mib: float | None = None
+    model: str | None = None
     throttled_ms: int = 0
     hollow_ms: int = 0  # looks busy and does little, in stretches; the longest of them, and from the first to the last
     hollow_longest_ms: int = 0
@@ -91,6 +95,13 @@ class RunEvidence(msgspec.Struct, frozen=True, kw_only=True):
     interval_ms: int = 0
     cpu_efficiency: float | None = None
     cpu_source: str | None = None
+    cores_per_gpu: float | None = None  # CPUs as Slurm counts them: cores, or threads where it hands out threads
+    node_cores_per_gpu: float | None = None  # of the node with the fewest
+    timelimit_ms: int | None = None
+    timelimit_unlimited: bool = False
+    family_completed: int = 0  # runs of the family up to this one, in the order in which they ended
+    family_timeouts: int = 0
+    family_longest_ms: int = 0  # whatever became of it
     measurable: bool = True
     faults: tuple[str, ...] = ()
     each: tuple[GpuEvidence, ...] = ()
@@ -143,6 +154,12 @@ class RunEvidence(msgspec.Struct, frozen=True, kw_only=True):
     def with_gpus(self, each: tuple[GpuEvidence, ...], faults: tuple[str, ...]) -> Self:
         """Returns the run with its GPUs and with what went wrong on their nodes meanwhile."""
         return msgspec.structs.replace(self, each=each, faults=faults)
+
+    def among(self, completed: int, timeouts: int, longest_ms: int) -> Self:
+        """Returns the run among those of its family that ended before it, itself counted."""
+        return msgspec.structs.replace(
+            self, family_completed=completed, family_timeouts=timeouts, family_longest_ms=longest_ms
+        )
 
     def idle_on(self, idle_ms: int) -> Self:
         """Returns the run as it is when it has gone on being idle for this long since its footprint."""

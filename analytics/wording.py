@@ -103,6 +103,8 @@ RULES: Final[dict[str, str]] = {
     "transfer_bound": "Waits for data copies",
     "communication_bound": "Waits for other GPUs",
     "imbalance": "One GPU slower than the rest",
+    "gpu_model_oversized": "Would fit a smaller GPU",
+    "walltime_oversized": "Asked for more time than used",
 }
 """Titles of rules where no single finding is meant: filters, legends, totals. A finding carries its own title."""
 

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from analytics.evidence import Ledger, RunEvidence, Seen, Taken, Undecided
+from analytics.gpu_models import GpuModel
 from analytics.judge.bars import bar, is_excluded, is_interactive
 from analytics.model import Confidence
 from analytics.rules import RULES
@@ -53,8 +54,17 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     unjudged: tuple[Unjudged, ...] = ()
 
 
-def decide(run: RunEvidence, settings: AnalyticsSettings, now_ms: int, was_open: frozenset[str]) -> Decision:
-    """Returns what the rules say of a run. ``was_open`` holds the rules whose finding on it is open."""
+def decide(
+    run: RunEvidence,
+    settings: AnalyticsSettings,
+    now_ms: int,
+    was_open: frozenset[str],
+    models: tuple[GpuModel, ...] = (),
+) -> Decision:
+    """Returns what the rules say of a run.
+
+    ``was_open`` holds the rules whose finding on it is open, ``models`` what its cluster has.
+    """
     if run.length_ms < settings.confidence.short_s * 1000 or is_excluded(run, settings.excluded):
         return Decision(run=run)
     reason = bar(run, settings)
@@ -77,6 +87,7 @@ def decide(run: RunEvidence, settings: AnalyticsSettings, now_ms: int, was_open:
             found=frozenset(each.rule for each in found),
             interactive=interactive,
             was_open=rule.id in was_open,
+            models=models,
         )
         outcome = _with_gaps(rule.condition(run, params, context), run)
         if isinstance(outcome, Undecided):

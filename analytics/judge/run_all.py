@@ -4,7 +4,7 @@ from typing import Final
 
 from analytics.judge.decide import decide
 from analytics.judge.keep import keep
-from analytics.judge.load import evidence, open_rules, runs_to_judge
+from analytics.judge.load import evidence, gpu_models, open_rules, runs_to_judge
 from analytics.rules import RULES
 from analytics.settings import AnalyticsSettings
 from store.database import Database
@@ -28,9 +28,11 @@ def judge(db: Database, now_ms: int, settings: AnalyticsSettings) -> int:
         # Runs that last and have an open finding stay due, so a round ends where it meets what it has seen.
         while run_keys := [key for key in runs_to_judge(cur, BATCH + len(done)) if key not in done]:
             opened = open_rules(cur, run_keys)
+            runs = evidence(cur, run_keys, settings.fault_events)
+            models = gpu_models(cur, {run.cluster for run in runs})
             decisions = [
-                decide(run, settings, now_ms, frozenset(opened.get(run.run_key, ())))
-                for run in evidence(cur, run_keys, settings.fault_events)
+                decide(run, settings, now_ms, frozenset(opened.get(run.run_key, ())), models[run.cluster])
+                for run in runs
             ]
             keep(cur, decisions, passing, now_ms)
             done.update(run_keys)

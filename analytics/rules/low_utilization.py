@@ -1,8 +1,13 @@
 """A run whose GPUs mostly waited, and no rule before says why."""
 
+from typing import Final
+
 from analytics.evidence import Claim, Outcome, RunEvidence, Seen
 from analytics.rules.registry import Context, Params, Percent, Ratio, Seconds, rule
 from analytics.wording import format_duration, format_pct
+
+_CAUSES: Final = frozenset({"memory_parked", "hollow", "cpu_starved"})
+"""Rules that say why: beside them nothing is said to be unclear."""
 
 
 class LowUtilization(Params, frozen=True, kw_only=True):
@@ -24,14 +29,13 @@ def low_utilization(run: RunEvidence, params: LowUtilization, context: Context) 
 
     A whole-run mean would call a run that worked hard and then sat idle a slow one: what is explained is taken out.
     """
-    if "memory_parked" in context.found:
+    if not context.found.isdisjoint(_CAUSES):
         return None
     rest_ms = run.covered_ms - context.explained_ms
+    mean_pct = context.mean_left_pct(run)
     # A run that never used its GPUs is another rule's, also where that one could not decide.
-    if run.util_mean_pct is None or not run.gpus_active or rest_ms < params.min_held_s * 1000 * run.gpus:
+    if mean_pct is None or not run.gpus_active or rest_ms < params.min_held_s * 1000 * run.gpus:
         return None
-    # Explained time is idle, hence adds nothing worth counting to the sum of utilization x time.
-    mean_pct = run.util_mean_pct * run.covered_ms / rest_ms
     if mean_pct >= params.amber_pct:
         return None
     idle_ms = sum(gpu.all_idle_ms for gpu in run.each) - context.explained_ms

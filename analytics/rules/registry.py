@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, TypeVar
 import msgspec
 
 from analytics.evidence import Outcome, RunEvidence
+from analytics.gpu_models import GpuModel
 
 # Types of thresholds: a percentage where a ratio belongs would silently switch a rule off, so it is an error.
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
@@ -102,6 +103,15 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     found: frozenset[str] = frozenset()  # rules found on this run before this one
     interactive: bool = False  # somebody sits at the run
     was_open: bool = False  # this rule's finding is open: conditions to stay are easier than to begin
+    models: tuple[GpuModel, ...] = ()  # GPU models of the run's cluster
+
+    def mean_left_pct(self, run: RunEvidence) -> float | None:
+        """Returns the mean utilization over the time that earlier findings leave, None where nothing is known.
+
+        Explained time is idle, hence adds nothing worth counting to the sum of utilization x time.
+        """
+        left_ms = run.covered_ms - self.explained_ms
+        return None if run.util_mean_pct is None or left_ms <= 0 else run.util_mean_pct * run.covered_ms / left_ms
 
 
 def params_struct(name: str, rules: list[Rule], *, partial: bool) -> type[msgspec.Struct]:

@@ -18,7 +18,7 @@ from benchmarks import machine
 from benchmarks.verdicts.backtest import backtest
 from benchmarks.verdicts.baselines import baselines, measured
 from benchmarks.verdicts.labelled import START_S, Params, make, read_params
-from benchmarks.verdicts.score import accused, causes, per_rule, said
+from benchmarks.verdicts.score import ADVICE, accused, causes, per_rule, said
 from gpuledger.demo.cluster import DAY_S
 from gpuledger.demo.settings import DemoSettings
 from store.database import Database
@@ -49,7 +49,7 @@ def measure(sizes: DemoSettings, params: Params) -> dict[str, Any]:
             **causes(truths, found, unjudged),
             "runs_not_judged": sum("all" in rules for rules in unjudged.values()),
             "backtest_fit": fit,
-            "all_rules": measured(set(found), truths),
+            "all_rules": measured({run for run, rules in found.items() if rules - ADVICE}, truths),
             "baselines": simple,
         },
         "peers": {},

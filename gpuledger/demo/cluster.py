@@ -33,6 +33,7 @@ class GpuModel(msgspec.Struct, frozen=True, kw_only=True):
     pcie_mib_s: float  # one direction, as programs get it
     nvlink_mib_s: float  # one direction of all links together; 0: none
     price_per_gpu_h: float
+    cores_per_gpu: int  # of the nodes that hold it
     ambient_c: float
     warming_c_per_w: float
 
@@ -53,6 +54,7 @@ H100 = GpuModel(
     pcie_mib_s=52_000,
     nvlink_mib_s=400_000,
     price_per_gpu_h=3.20,
+    cores_per_gpu=12,
     ambient_c=27,
     warming_c_per_w=0.058,
 )
@@ -72,6 +74,7 @@ A100 = GpuModel(
     pcie_mib_s=24_000,
     nvlink_mib_s=260_000,
     price_per_gpu_h=1.60,
+    cores_per_gpu=16,
     ambient_c=26,
     warming_c_per_w=0.095,
 )
@@ -91,6 +94,7 @@ L40S = GpuModel(
     pcie_mib_s=24_000,
     nvlink_mib_s=0,
     price_per_gpu_h=1.10,
+    cores_per_gpu=8,
     ambient_c=25,
     warming_c_per_w=0.13,
 )

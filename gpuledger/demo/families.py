@@ -35,4 +35,5 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     runs_out: float = 0.0
     cancelled: bool = False
     program: str = "python"  # as the kernel names it
+    asks_much: tuple[str, ...] = ()  # rules that advise a smaller request, whatever else is true of a run
     restarts: int = 0  # a chain that requeues itself to go on where it stopped

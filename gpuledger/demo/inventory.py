@@ -23,7 +23,6 @@ from store.segment import (
 
 EVERY_S: Final = 300
 NOTICED_S: Final = 240  # until slurmctld calls a dead node down
-CPUS_PER_GPU: Final = 16
 GIB_PER_GPU: Final = 128
 VERSION: Final = "24.11.5"
 _CALLS: Final = 2  # for nodes; two more once in a while for partitions and reservations
@@ -102,8 +101,8 @@ class Inventory:
             flags=flags,
             gpus=(GpuGroup(type=here.model.gres, count=gpus),),
             gpus_used=gpus_used,
-            cpus=CPUS_PER_GPU * gpus,
-            cpus_used=min(cpus_used, CPUS_PER_GPU * gpus),
+            cpus=here.model.cores_per_gpu * gpus,
+            cpus_used=min(cpus_used, here.model.cores_per_gpu * gpus),
             mem_mib=GIB_PER_GPU * MIB_PER_GIB * gpus,
             mem_used_mib=min(gib_used, GIB_PER_GPU * gpus) * MIB_PER_GIB,
             partitions=tuple(name for name, part in self._cluster.partitions.items() if node in part.nodes),

@@ -21,6 +21,7 @@ class Label(StrEnum):
     SESSION_OPEN = "session_open"  # left open, used now and then
     SERVER_QUIET = "server_quiet"  # a model loaded, hardly any request
     SLOW_INPUT = "slow_input"
+    FEW_CORES = "few_cores"  # the next batch is made on fewer cores than the node has for each GPU
     STUCK = "stuck"  # a collective spins for a peer that is gone
 
 
@@ -40,6 +41,7 @@ RULE: dict[Label, str | None] = {
     Label.SESSION_OPEN: "interactive_idle",
     Label.SERVER_QUIET: "memory_parked",
     Label.SLOW_INPUT: "low_utilization",
+    Label.FEW_CORES: "cpu_starved",
     Label.STUCK: "hollow",
 }
 """The rule that should find a run of this kind, None where none should."""

@@ -14,8 +14,9 @@ from gpuledger.demo.noise import Floats, Ints, floats
 EXCESS: Final = 8  # watts above idle without a context; the ones before it are the columns of Activity.levels
 TOTALS: Final = 9
 
-# How watts arise: a running kernel costs something by itself, the rest comes from full SMs and from memory traffic.
-_PER_BUSY, _PER_SM, _PER_DRAM = 0.18, 0.62, 0.34
+# How watts arise: a running kernel costs a little by itself (a GPU that spins in a collective draws hardly more than at
+# rest with a context), the rest comes from full SMs and from memory traffic.
+_PER_BUSY, _PER_SM, _PER_DRAM = 0.05, 0.75, 0.34
 
 
 class Stay(msgspec.Struct, frozen=True):

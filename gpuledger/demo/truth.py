@@ -15,7 +15,8 @@ AT_ONCE_S = 600.0  # a run that failed within this was a try, whatever it would 
 class Truth(msgspec.Struct, frozen=True, kw_only=True):
     """One line of the truth file. GPU-seconds up to ``as_of_ms``; idle: no kernel ran, whatever was held in memory.
 
-    ``resting_s``: how long at the end, or up to ``as_of_ms``, no kernel ran on any of its GPUs.
+    ``advice``: rules that would advise a smaller request. ``resting_s``: how long at the end, or up to ``as_of_ms``, no
+    kernel ran on any of its GPUs.
     """
 
     db_index: int
@@ -27,6 +28,7 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True):
     partition: str
     label: Label
     rule: str | None
+    advice: tuple[str, ...]
     state: str
     gpus: int
     gpus_used: int
@@ -38,6 +40,7 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True):
     held_gpu_s: float
     idle_gpu_s: float
     resting_s: float
+    limit_s: int
 
 
 def write_truth(world: World, as_of_s: int, directory: Path) -> None:
@@ -67,6 +70,7 @@ def _truth(world: World, run: Run, as_of_s: int) -> Truth:
         partition=request.family.partition,
         label=label,
         rule=RULE[label],
+        advice=request.family.asks_much,
         state=run.state if ended else "RUNNING",
         gpus=len(run.places),
         gpus_used=sum(activity.used for activity in seen),
@@ -78,6 +82,7 @@ def _truth(world: World, run: Run, as_of_s: int) -> Truth:
         held_gpu_s=float(held_s * len(run.places)),
         idle_gpu_s=sum(activity.idle_s for activity in seen),
         resting_s=min(activity.resting_s for activity in seen),
+        limit_s=request.limit_s,
     )
 
 

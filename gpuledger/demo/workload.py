@@ -26,7 +26,7 @@ H100_JOBS: Final = (
     # Asks for two days, needs five hours.
     Family(
         name="lora-7b-{n}", user="smoreau", partition="h100", gpus=4, limit_s=2 * DAY_S, per_day=6.5, work_s=5 * HOUR_S,
-        spread=0.12, cores_per_gpu=10,
+        spread=0.12, cores_per_gpu=10, asks_much=("walltime_oversized",),
         does=Stepping(compute_s=0.52, load_s=0.1, host_s=0.03, exchange_s=0.05, fill=0.71, tensor=0.44, dram=0.4,
                       memory_ratio=0.74, stops=Stops(every_s=3600, lasts_s=45)),
     ),
@@ -45,7 +45,7 @@ H100_JOBS: Final = (
     ),
     Family(
         name="ppo-quadruped-{n}", user="vpetrov", partition="h100", gpus=2, limit_s=16 * HOUR_S, per_day=1.8,
-        work_s=9 * HOUR_S, cores_per_gpu=12,
+        work_s=9 * HOUR_S, cores_per_gpu=12, asks_much=("gpu_model_oversized",),
         does=Stepping(compute_s=0.9, host_s=7.5, fill=0.3, tensor=0.05, memory_ratio=0.16, jitter=0.2, cpu_ratio=0.93,
                       label=Label.SLOW_INPUT),
     ),
@@ -123,7 +123,7 @@ A100_JOBS: Final = (
     Family(
         name="pipeline-unet3d", user="tmbeki", partition="a100", gpus=4, limit_s=20 * HOUR_S, per_day=1.6,
         work_s=8 * HOUR_S, does=Stepping(compute_s=0.6, host_s=0.05, exchange_s=0.04, memory_ratio=0.8,
-                                         share=(1.0, 0.7, 0.62, 0.5)),
+                                         share=(1.0, 0.7, 0.62, 0.5), stuck=0.25),
     ),
     Family(
         name="fold-batch-{n}", user="ychoi", partition="a100", limit_s=6 * HOUR_S, per_day=16, work_s=100 * MINUTE_S,
@@ -199,7 +199,7 @@ L40S_JOBS: Final = (
     Family(
         name="frames-cnn", user="aosei", partition="l40s", limit_s=20 * HOUR_S, per_day=6.1, work_s=10 * HOUR_S,
         cores_per_gpu=2, does=Stepping(compute_s=0.09, load_s=0.62, host_s=0.02, input_mib=180, memory_ratio=0.22,
-                                       jitter=0.15, cpu_ratio=0.97, label=Label.SLOW_INPUT),
+                                       jitter=0.15, cpu_ratio=0.97, label=Label.FEW_CORES),
     ),
     Family(
         name="ensemble-tabular", user="mnakagawa", partition="l40s", gpus=4, limit_s=10 * HOUR_S, per_day=5.5,
@@ -208,5 +208,27 @@ L40S_JOBS: Final = (
     ),
 )
 
-FAMILIES: Final = (*H100_JOBS, *A100_JOBS, *L40S_JOBS)
+# A family's place in the whole list names its random draws: what is new goes to the end.
+LOOK_ALIKES: Final = (
+    # A small model on a large GPU.
+    Family(
+        asks_much=("gpu_model_oversized",), name="bert-tagger-{n}", user="jtakeda", partition="h100",
+        limit_s=4 * HOUR_S, per_day=3.2, work_s=2 * HOUR_S,
+        does=Stepping(compute_s=0.021, load_s=0.012, host_s=0.011, fill=0.14, tensor=0.04, dram=0.06,
+                      memory_ratio=0.07),
+    ),
+    # Lookups in large tables: few processors at work, memory busy all the time.
+    Family(
+        name="embed-tables", user="pokafor", partition="h100", limit_s=10 * HOUR_S, per_day=1.6, work_s=5 * HOUR_S,
+        does=Stepping(compute_s=0.24, host_s=0.004, fill=0.08, tensor=0.01, dram=0.55, memory_ratio=0.84),
+    ),
+    # All in registers: memory rests, power does not.
+    Family(
+        name="lattice-mc-{n}", user="dnovak", partition="a100", limit_s=12 * HOUR_S, per_day=2.4, work_s=6 * HOUR_S,
+        program="lattice",
+        does=Stepping(compute_s=0.4, host_s=0.002, fill=0.82, tensor=0, dram=0.003, memory_ratio=0.6),
+    ),
+)
+
+FAMILIES: Final = (*H100_JOBS, *A100_JOBS, *L40S_JOBS, *LOOK_ALIKES)
 # fmt: on

@@ -1,5 +1,6 @@
 """Findings over the life of a run: they open, stay, close, and give their hours away when the run is over."""
 
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -45,15 +46,16 @@ def bench(db: Database) -> Bench:
 
 
 def test_each_story_has_its_finding(bench: Bench, scene: Scene) -> None:
+    run = partial(scene.run, timelimit_s=4 * 3600)
     stories = {
-        "gpu_never_used": scene.run([idle(120, held=True)]),
-        "cpu_only": scene.run([idle(120)], cpu_s=7200.0 * 7),
-        "gpus_unused": scene.run([busy(120)], [idle(120)]),
-        "idle_head": scene.run([idle(30), busy(90)]),
-        "idle_tail": scene.run([busy(90), idle(30)]),
-        "low_utilization": scene.run([busy(120, 12)]),
-        "idle_now": scene.run([busy(20), idle(100)], running=True),
-        None: scene.run([busy(120)], [busy(120)]),
+        "gpu_never_used": run([idle(120, held=True)]),
+        "cpu_only": run([idle(120)], cpu_s=7200.0 * 7),
+        "gpus_unused": run([busy(120)], [idle(120)]),
+        "idle_head": run([idle(30), busy(90)]),
+        "idle_tail": run([busy(90), idle(30)]),
+        "low_utilization": run([busy(120, 12)]),
+        "idle_now": run([busy(20), idle(100)], running=True),
+        None: run([busy(120)], [busy(120)]),
     }
     scene.play(bench.db, rolled_up=False)
     assert bench.analyse() == len(stories)
@@ -62,14 +64,15 @@ def test_each_story_has_its_finding(bench: Bench, scene: Scene) -> None:
 
 
 def test_healthy_look_alikes_stay_clean(bench: Bench, scene: Scene) -> None:
+    run = partial(scene.run, timelimit_s=4 * 3600)
     checkpoints = [phase for _ in range(12) for phase in (busy(9), idle(1, held=True))]
-    scene.run(checkpoints)  # pauses between bursts of work
-    scene.run([busy(60, 30)])  # moderate and steady
-    scene.run([idle(8), busy(112)])  # loads data first, for less than ten minutes
-    scene.run([busy(112), idle(8)])  # writes its result last
-    scene.run([busy(30), idle(60)], [idle(30), busy(60)])  # stages that take turns
-    scene.run([idle(14)])  # a quick try
-    scene.run(*[[busy(120, 35)]] * 4)  # balanced over four
+    run(checkpoints)  # pauses between bursts of work
+    run([busy(60, 30)])  # moderate and steady
+    run([idle(8), busy(112)])  # loads data first, for less than ten minutes
+    run([busy(112), idle(8)])  # writes its result last
+    run([busy(30), idle(60)], [idle(30), busy(60)])  # stages that take turns
+    run([idle(14)])  # a quick try
+    run(*[[busy(120, 35)]] * 4)  # balanced over four
     scene.play(bench.db, rolled_up=False)
     bench.analyse()
     assert bench.findings() == []

@@ -40,7 +40,10 @@ def test_idle_time_is_given_away_in_the_documented_order() -> None:
         "idle_head",
         "idle_tail",
         "hollow",
+        "cpu_starved",
         "low_utilization",
+        "gpu_model_oversized",
+        "walltime_oversized",
     ]
 
 
