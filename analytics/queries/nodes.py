@@ -18,6 +18,7 @@ from analytics.queries.figures import gpu_h, ratio
 from analytics.queries.pieces import pieces
 from analytics.queries.scope import fill, visible
 from analytics.queries.site import told_at
+from analytics.queries.slurm_nodes import SlurmNode, slurm_nodes
 from store.database import Cursor
 from store.samples import MAX_TIME_MS, samples
 from store.states import STATE_SQL
@@ -51,7 +52,10 @@ class GpuNow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NodeRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A node. ``age_ms`` is the time since its newest row; ``silent`` where that is late (model.stale_after_ms)."""
+    """A node. ``age_ms`` is the time since its newest row; ``silent`` where that is late (model.stale_after_ms).
+
+    ``slurm_now`` is what Slurm last said of it, None where that is too old or nobody asks Slurm.
+    """
 
     name: str
     cluster: str
@@ -70,6 +74,7 @@ class NodeRow(msgspec.Struct, frozen=True, kw_only=True):
     idle_gpu_h_day: float
     coverage_day: float | None
     gpu_now: list[GpuNow]
+    slurm_now: SlurmNode | None = None
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -164,7 +169,11 @@ def described(cur: Cursor, viewer: Viewer, now_ms: int, found: list[Known]) -> l
     only = found[0].name if len(found) == 1 else None
     piece = pieces(viewer, window, Filter(node=only), _HOUR_COLUMNS)
     day = {row.node: row for row in cur.rows(fill(_HOURS, piece=piece.sql), piece.params, _Hours)}
-    return [_row(node, gpus[node.node_key], day.get(node.name), now_ms) for node in found]
+    said = {(one.cluster, one.name): one for one in slurm_nodes(cur, now_ms, only)}
+    return [
+        _row(node, gpus[node.node_key], day.get(node.name), said.get((node.cluster, node.name)), now_ms)
+        for node in found
+    ]
 
 
 def _now(cur: Cursor, viewer: Viewer, node_keys: list[int], now_ms: int) -> dict[int, list[GpuNow]]:
@@ -179,7 +188,7 @@ def _now(cur: Cursor, viewer: Viewer, node_keys: list[int], now_ms: int) -> dict
     return by_node
 
 
-def _row(node: Known, gpu_now: list[GpuNow], day: _Hours | None, now_ms: int) -> NodeRow:
+def _row(node: Known, gpu_now: list[GpuNow], day: _Hours | None, said: SlurmNode | None, now_ms: int) -> NodeRow:
     known = msgspec.structs.asdict(node)
     del known["node_key"]
     return NodeRow(
@@ -190,4 +199,5 @@ def _row(node: Known, gpu_now: list[GpuNow], day: _Hours | None, now_ms: int) ->
         idle_gpu_h_day=gpu_h(day.idle) if day else 0.0,
         coverage_day=ratio(day.held - day.unknown, day.held - day.unmeasurable) if day else None,
         gpu_now=gpu_now,
+        slurm_now=said,
     )

@@ -10,10 +10,11 @@ from dash.development.base_component import Component
 from analytics.model import Window
 from analytics.queries import node as queries
 from analytics.queries.node import GpuDay, Holder, NodeDetail
+from analytics.queries.nodes import NodeRow
 from analytics.queries.notes import notes
 from analytics.wording import format_duration, format_gpu_h, format_mib, format_pct, format_power, format_ratio
 from dashboard.components import cards, tables
-from dashboard.components.marks import moment, name, state_label, value
+from dashboard.components.marks import Child, moment, name, state_label, value
 from dashboard.components.node_day import day_lanes, gpu_name, holder_list, legend
 from dashboard.components.notes import note_list
 from dashboard.filters import segment
@@ -58,10 +59,18 @@ def _sentence(detail: NodeDetail | None) -> Component:
     )
     driver = f"driver {node.driver_version}" if node.driver_version else "driver not known"
     return html.P(
-        [f"{node.gpus} × ", name(node.model, "model not known"), f"; {driver}; {reports}."],
+        [f"{node.gpus} × ", name(node.model, "model not known"), f"; {driver}; {reports}", *_slurm(node), "."],
         className="sentence",
         id="sentence",
     )
+
+
+def _slurm(node: NodeRow) -> list[Child]:
+    said = node.slurm_now
+    if said is None:
+        return []
+    state: list[Child] = [f"; Slurm calls it {said.state}"]
+    return [*state, ": ", name(said.reason)] if said.reason else state
 
 
 def _lanes(request: Request, detail: NodeDetail | None) -> Component | None:

@@ -22,6 +22,7 @@ from dashboard.components.marks import Child, icon, moment, name, state_label
 from dashboard.components.node_groups import ORDER, grid, group_bars, states_said
 from dashboard.components.node_hours import Place, hours_card
 from dashboard.components.node_lanes import lanes_card
+from dashboard.components.slurm_nodes import slurm_card
 from dashboard.page import Page
 from dashboard.request import Request
 
@@ -59,6 +60,7 @@ def body(request: Request) -> Sequence[Any]:
     return [
         region("sentence", "The summary", lambda: _sentence(request, fleet().nodes, sick())),
         region("trouble", "What is silent or faulty", lambda: _trouble(request, sick())),
+        region("slurm", "What Slurm says", lambda: slurm_card(request, fleet().nodes)),
         region("now", "The GPUs now", lambda: _now(request, fleet())),
         region("lanes", "The last 24 hours", lambda: _lanes(request, fleet())),
         region("table", "GPU-hours by node", lambda: _hours(request, fleet())),

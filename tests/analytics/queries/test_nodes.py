@@ -4,6 +4,7 @@ from analytics.model import Viewer
 from analytics.queries.health import health
 from analytics.queries.node import node
 from analytics.queries.nodes import nodes
+from analytics.queries.slurm_nodes import slurm_nodes
 from store.database import Cursor
 from tests.factories.ledger import HOUR, MINUTE, T0, Ledger
 
@@ -125,3 +126,20 @@ def test_silence_is_told_by_the_clock_and_of_a_synthetic_cluster_by_the_end_of_i
     found = node(cur, ADMIN, "n1", later)
     assert found is not None
     assert not found.node.silent
+
+
+def test_what_slurm_says_stands_beside_ours_while_its_word_counts(cur: Cursor, ledger: Ledger) -> None:
+    one_node(cur, ledger)
+    ledger.word("n1", NOW - HOUR, gpus=4)
+    ledger.word(
+        "n1", NOW - MINUTE, gpus=4, standing="offline", state="IDLE", flags="DRAIN,NOT_RESPONDING", reason="fan"
+    )
+    ledger.word("n2", NOW - 2 * HOUR, gpus=1, standing="offline")
+    ledger.word("n9", NOW - HOUR, gpus=8, gpus_used=3)
+    ledger.save(cur)
+    first, second = nodes(cur, ADMIN, NOW)
+    said = first.slurm_now
+    assert said is not None
+    assert (said.state, said.standing, said.reason) == ("idle, drain, not responding", "offline", "fan")
+    assert second.slurm_now is None
+    assert [one.name for one in slurm_nodes(cur, NOW)] == ["n1", "n9"]
