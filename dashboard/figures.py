@@ -10,7 +10,7 @@ from typing import Any, Final
 from analytics.model import State
 from analytics.queries.job import EventRow
 from analytics.queries.lanes import Lane
-from analytics.queries.timeline import Timeline, TimelineRow
+from analytics.queries.timeline import FIELDS, Timeline, TimelineRow
 from analytics.wording import (
     DAY_MS,
     NEUTRAL_EMPTY,
@@ -25,22 +25,6 @@ from analytics.wording import (
 )
 from dashboard.theme import FAINT, SCHEMES, Scheme, plotly_template
 
-TIMELINE_FIELDS: Final = {
-    State.ACTIVE: "active_gpu_h",
-    State.LOW: "low_gpu_h",
-    State.IDLE_HELD: "idle_held_gpu_h",
-    State.IDLE: "idle_empty_gpu_h",
-    State.UNKNOWN: "unknown_gpu_h",
-    State.SUSPENDED: "suspended_gpu_h",
-    State.RELEASING: "releasing_gpu_h",
-    State.TAKEN: "taken_gpu_h",
-    State.STRAY: "stray_gpu_h",
-    State.RESERVED: "reserved_gpu_h",
-    State.OFFLINE: "offline_gpu_h",
-    State.STRANDED: "stranded_gpu_h",
-    State.FREE: "free_gpu_h",
-    State.UNALLOCATED: "unsplit_gpu_h",
-}
 BAR_FILL: Final = 0.9
 LANE_HEIGHT_PX: Final = 24
 MAX_LANES: Final = 16
@@ -126,7 +110,7 @@ def state_bars(
     starts = [wall(row.start_ms, zone) for row in timeline.rows]
     widths = [BAR_FILL * (row.end_ms - row.start_ms) for row in timeline.rows]
     traces = [_head(timeline.rows, starts)]
-    for state, field in TIMELINE_FIELDS.items():
+    for state, field in FIELDS.items():
         values = [getattr(row, field) for row in timeline.rows]
         if any(values):
             traces.append(

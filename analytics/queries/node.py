@@ -69,13 +69,14 @@ _DAY: Final = """
     WITH minute AS (
         SELECT gpu_key, minute_ms, sum(held_ms) AS held, sum(active_ms) AS active, sum(low_ms) AS low,
             sum(idle_held_ms) AS idle_held, sum(idle_ms) AS idle, sum(unknown_ms) AS unknown, sum(stray_ms) AS stray,
-            sum(covered_ms) AS covered
+            sum(covered_ms) AS covered, sum(suspended_ms) AS suspended
         FROM gpu_minute WHERE node_key = $node_key AND minute_ms >= $start AND minute_ms < $end GROUP BY ALL),
     told AS (
         SELECT gpu_key, minute_ms,
             CASE WHEN held >= 30000 AND idle_held + idle >= 30000 THEN if(idle_held >= idle, 'idle_held', 'idle')
                 WHEN held >= 30000 THEN CASE greatest(active, low, unknown) WHEN active THEN 'active'
                     WHEN low THEN 'low' ELSE 'unknown' END
+                WHEN suspended >= 30000 THEN 'suspended'
                 WHEN stray >= 30000 THEN 'stray' WHEN covered > 0 THEN 'unallocated' ELSE 'unknown' END AS state
         FROM minute),
     numbered AS (

@@ -17,7 +17,8 @@ MOST_PARTS: Final = 960
 _STEPS_H: Final = (1, 2, 3, 4, 6, 8, 12, 24, 48, 168, 336, 672)
 
 STATES: Final = (
-    State.ACTIVE, State.LOW, State.IDLE_HELD, State.IDLE, State.STRAY, State.UNALLOCATED, State.UNKNOWN,
+    State.ACTIVE, State.LOW, State.IDLE_HELD, State.IDLE, State.SUSPENDED, State.STRAY, State.UNALLOCATED,
+    State.UNKNOWN,
 )  # fmt: skip
 """In the order in which a part of a lane is filled, from below."""
 
@@ -42,12 +43,12 @@ class NodeDays(msgspec.Struct, frozen=True, kw_only=True):
 _SUMS: Final = """
     SELECT n.name, (h.at_ms - $first) // $step AS part,
         CAST(sum(h.active_ms) AS BIGINT), CAST(sum(h.low_ms) AS BIGINT), CAST(sum(h.idle_held_ms) AS BIGINT),
-        CAST(sum(h.idle_ms) AS BIGINT), CAST(sum(h.stray_ms) AS BIGINT),
+        CAST(sum(h.idle_ms) AS BIGINT), CAST(sum(h.suspended_ms) AS BIGINT), CAST(sum(h.stray_ms) AS BIGINT),
         CAST(sum(greatest(0, h.covered_ms - h.stray_ms)) FILTER (h.run_key IS NULL) AS BIGINT)
     FROM ({rollup}) AS h JOIN node n ON n.node_key = h.node_key
     WHERE list_contains($nodes, n.name) GROUP BY ALL"""
 
-_READS: Final = ("active_ms", "low_ms", "idle_held_ms", "idle_ms", "stray_ms", "covered_ms")
+_READS: Final = ("active_ms", "low_ms", "idle_held_ms", "idle_ms", "suspended_ms", "stray_ms", "covered_ms")
 
 
 def node_days(cur: Cursor, window: Window, groups: Mapping[str, Sequence[str]], gpus: Mapping[str, int]) -> NodeDays:
@@ -94,6 +95,8 @@ def _size(members: Sequence[str], gpus: Mapping[str, int]) -> int:
 def _parts(nodes: list[dict[int, list[int]]], lengths: list[int], gpus: int) -> list[list[int]]:
     found = []
     for part, length in enumerate(lengths):
-        sums = [sum(column) for column in zip(*(node[part] for node in nodes if part in node), strict=True)] or [0] * 6
+        sums = [sum(column) for column in zip(*(node[part] for node in nodes if part in node), strict=True)] or [0] * (
+            len(STATES) - 1
+        )
         found.append([*sums, max(0, gpus * length - sum(sums))])
     return found

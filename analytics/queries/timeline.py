@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from analytics.model import HOUR_MS, MINUTE_MS, Filter, Viewer, Window
+from analytics.model import HOUR_MS, MINUTE_MS, Filter, State, Viewer, Window
 from analytics.queries.capacity import capacity, split
 from analytics.queries.days import days
 from analytics.queries.figures import gpu_h
@@ -50,6 +50,25 @@ class TimelineRow(msgspec.Struct, frozen=True, kw_only=True):
     def unsplit_gpu_h(self) -> float | None:
         """What was unallocated where nobody tells whether it was free or stranded."""
         return self.unallocated_gpu_h if self.free_gpu_h is None else None
+
+
+FIELDS: Final[dict[str, str]] = {
+    State.ACTIVE: "active_gpu_h",
+    State.LOW: "low_gpu_h",
+    State.IDLE_HELD: "idle_held_gpu_h",
+    State.IDLE: "idle_empty_gpu_h",
+    State.UNKNOWN: "unknown_gpu_h",
+    State.SUSPENDED: "suspended_gpu_h",
+    State.RELEASING: "releasing_gpu_h",
+    State.TAKEN: "taken_gpu_h",
+    State.STRAY: "stray_gpu_h",
+    State.RESERVED: "reserved_gpu_h",
+    State.OFFLINE: "offline_gpu_h",
+    State.STRANDED: "stranded_gpu_h",
+    State.FREE: "free_gpu_h",
+    State.UNALLOCATED: "unsplit_gpu_h",
+}
+"""The field of a row for each state, in the order in which bars are stacked: together they are the whole."""
 
 
 class Timeline(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """Charts as inline SVG for paper: GPU-hours by state over time, and the lanes of single GPUs; never colour alone."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from markupsafe import escape
@@ -8,7 +8,7 @@ from markupsafe import escape
 from analytics.model import HOUR_MS, MINUTE_MS, State
 from analytics.queries.lanes import Lane
 from analytics.queries.notes import ChartNote
-from analytics.queries.timeline import Timeline, TimelineRow
+from analytics.queries.timeline import FIELDS, Timeline, TimelineRow
 from analytics.reports.model import Drawing
 from analytics.wording import DAY_MS, format_gpu_h, label, local, number_gpu_h
 
@@ -17,15 +17,6 @@ LEFT: Final = 46
 LANE_LEFT: Final = 104
 HEIGHT: Final = 190
 LANE: Final = 18
-FIELDS: Final[Mapping[str, str]] = {
-    State.ACTIVE: "active_gpu_h",
-    State.LOW: "low_gpu_h",
-    State.IDLE_HELD: "idle_held_gpu_h",
-    State.IDLE: "idle_empty_gpu_h",
-    State.UNKNOWN: "unknown_gpu_h",
-    State.STRAY: "stray_gpu_h",
-    State.UNALLOCATED: "unallocated_gpu_h",
-}
 _NEUTRAL: Final = {State.IDLE: "neutral_idle", State.IDLE_HELD: "neutral_idle_held"}
 """Idle on a person's own page: grey, so that help does not look like an alarm."""
 _TICKS: Final = 7

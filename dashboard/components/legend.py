@@ -3,17 +3,14 @@
 from dash import html
 from dash.development.base_component import Component
 
-from analytics.queries.timeline import Timeline
+from analytics.queries.timeline import FIELDS, Timeline
 from analytics.wording import format_gpu_h
 from dashboard.components.marks import state_label
-from dashboard.figures import TIMELINE_FIELDS
 
 
 def state_totals(timeline: Timeline) -> dict[str, float]:
     """Returns GPU-hours by state over all buckets, only of states that occur."""
-    totals = {
-        state: sum(getattr(row, field) or 0.0 for row in timeline.rows) for state, field in TIMELINE_FIELDS.items()
-    }
+    totals = {state: sum(getattr(row, field) or 0.0 for row in timeline.rows) for state, field in FIELDS.items()}
     return {state: total for state, total in totals.items() if total > 0}
 
 

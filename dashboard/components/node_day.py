@@ -9,7 +9,7 @@ from dash.development.base_component import Component
 
 from analytics.queries.node import GpuDay, Holder, NodeDetail, Stretch
 from analytics.queries.stretches import thin
-from analytics.wording import format_duration, format_time, label, local, plural
+from analytics.wording import STATES, format_duration, format_time, label, local, plural
 from dashboard.components.attributes import attributes
 from dashboard.components.marks import Child, name, state_label
 from dashboard.filters import job_path
@@ -18,14 +18,13 @@ MOST_GPUS: Final = 16
 MOST_BARS: Final = 800
 MOST_HOLDERS: Final = 60
 """Runs drawn beneath one GPU, the longest; the others are counted."""
-STATES_SHOWN: Final = ("active", "low", "idle_held", "idle", "unallocated", "stray", "unknown")
 TICK_HOURS: Final = 4
 
 
 def legend(detail: NodeDetail) -> Component:
     """Returns the states that occur in the day."""
     present = {part.state for day in detail.gpus for part in day.stretches}
-    return html.Ul([html.Li(state_label(state)) for state in STATES_SHOWN if state in present], className="legend")
+    return html.Ul([html.Li(state_label(state)) for state in STATES if state in present], className="legend")
 
 
 def day_lanes(detail: NodeDetail, zone: str) -> Component:

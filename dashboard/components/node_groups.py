@@ -1,20 +1,21 @@
 """Nodes now: one by one as a grid, or by group as bars by state where there are too many to draw."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from dash import html
 from dash.development.base_component import Component
 
 from analytics.queries.node_groups import NodeGroup
 from analytics.queries.nodes import NodeRow
-from analytics.wording import format_duration, plural
+from analytics.wording import STATES, format_duration, plural
 from dashboard.components.attributes import attributes
 from dashboard.components.gpu_cells import gpu_cells
 from dashboard.components.links import node_link
 from dashboard.components.marks import badge, name
 from dashboard.filters import Address
 
-ORDER = ("active", "low", "idle_held", "idle", "stray", "unallocated", "unknown")
+ORDER: Final = tuple(STATES)
 Word = Callable[[str], str]
 
 

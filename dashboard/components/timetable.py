@@ -6,12 +6,11 @@ from typing import Protocol, TypeVar
 from dash.development.base_component import Component
 
 from analytics.model import HOUR_MS
-from analytics.queries.timeline import Timeline, TimelineRow
+from analytics.queries.timeline import FIELDS, Timeline, TimelineRow
 from analytics.wording import DAY_MS, format_gpu_h, format_pct, label, local, number_gpu_h, share_pct
 from dashboard.components.legend import state_totals
 from dashboard.components.marks import value
 from dashboard.components.tables import Column, table
-from dashboard.figures import TIMELINE_FIELDS
 
 
 def timeline_summary(timeline: Timeline) -> str:
@@ -30,9 +29,9 @@ def timeline_summary(timeline: Timeline) -> str:
 def timeline_table(timeline: Timeline, zone: str) -> Component:
     """Returns the chart as a table: a row a day, or an hour where the period is short."""
     groups = grouped(timeline.rows, timeline.bucket_ms, zone)
-    shown = [state for state in TIMELINE_FIELDS if state in state_totals(timeline)]
+    shown = [state for state in FIELDS if state in state_totals(timeline)]
     rows = [
-        (when, *(value(number_gpu_h(_sum(rows, TIMELINE_FIELDS[state])), "not defined here") for state in shown))
+        (when, *(value(number_gpu_h(_sum(rows, FIELDS[state])), "not defined here") for state in shown))
         for when, rows in groups.items()
     ]
     total = ("Total", *(number_gpu_h(state_totals(timeline)[state]) for state in shown))
