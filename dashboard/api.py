@@ -16,7 +16,7 @@ from werkzeug.exceptions import HTTPException
 from analytics.queries.site import data_to
 from analytics.requests import FILTER_NAMES, WINDOW_NAMES, BadRequest
 from dashboard import notes_door, openmetrics, report_answer
-from dashboard.api_answers import ANSWERS, Answer, Asked, NotFound
+from dashboard.api_answers import ANSWERS, CSV_LIMIT, Answer, Asked, NotFound
 from dashboard.api_rows import as_csv
 from dashboard.services import Services
 from store.database import Cursor
@@ -55,6 +55,11 @@ def _endpoint(services: Services, answer: Answer) -> Any:
             asked = _asked(services, cur, values)
             found = answer(asked, **path)
         if "items" in found and asked.csv:
+            if found["next"] is not None and asked.wants_all:
+                raise BadRequest(
+                    f"These are more than {CSV_LIMIT:,} rows: ask for less time at once, "
+                    "or for pages with limit and cursor."
+                )
             response = Response(as_csv(found["items"]), content_type="text/csv; charset=utf-8")
             response.headers["Content-Disposition"] = f'attachment; filename="gpuledger-{answer.__name__[:-1]}.csv"'
             return _fresh(response)

@@ -29,6 +29,7 @@ from store import notes as pinned
 from store.database import Cursor
 
 CSV_LIMIT: Final = 100_000
+"""Rows of a file that nobody limited; more are refused, since part of the rows would look like all of them."""
 _NODE_HOURS: Final = 24
 
 
@@ -64,8 +65,12 @@ class Asked(msgspec.Struct, frozen=True):
     @property
     def page(self) -> Page:
         page = Page.of(self.values)
-        # A file with part of the rows would look like all of them.
-        return Page(CSV_LIMIT, page.offset) if self.csv and not self.values.get("limit") else page
+        return Page(CSV_LIMIT, page.offset) if self.wants_all else page
+
+    @property
+    def wants_all(self) -> bool:
+        """Whether every row is asked for and not a page of them."""
+        return self.csv and not self.values.get("limit")
 
     def one_of(self, name: str, choices: Sequence[str], default: str) -> str:
         value = self.values.get(name) or default

@@ -1,49 +1,83 @@
 """Lists of the API as tables, JSON or CSV."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
+import click
 import msgspec
 
 from gpuledger.answers import Answers, open_answers
 from gpuledger.errors import Refused
-from gpuledger.printing import Column, as_json, emit, table
+from gpuledger.printing import Column, Row, as_json, emit, table
 from gpuledger.settings import Settings
 from gpuledger.source import Source
 
+LISTED: Final = 50
+"""Rows of a table or of JSON where no other number is asked for."""
+MAX_LIMIT: Final = 1000
+"""Most rows that the API gives in one answer."""
+_EVERY: Final = 1_000_000
+
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
-    """How one list of the API is printed for people. ``nothing`` is said where it is empty."""
+    """How one list of the API is printed for people. ``nothing`` is said where it is empty.
+
+    Rows are printed as a table of ``columns``, or each by ``say`` where that is given. ``whole``: it has no limit.
+    """
 
     path: str
-    columns: tuple[Column, ...]
+    columns: tuple[Column, ...] = ()
+    say: Callable[[Row], str] | None = None
     right: frozenset[str] = frozenset()
     nothing: str
+    whole: bool = False
 
 
-def show(settings: Settings, source: Source, listing: Listing, parameters: Mapping[str, object], form: str) -> None:
+def show(
+    settings: Settings,
+    source: Source,
+    listing: Listing,
+    parameters: Mapping[str, object],
+    form: str,
+    limit: int | None = None,
+) -> None:
     """Prints a list of the API in ``form``: text, json or csv.
+
+    Without ``limit`` a CSV file has every row, and a table or JSON the first LISTED. Where rows are left out standard
+    error says so.
 
     Raises Refused where it is empty because nobody bears a name that was asked for.
     """
     with open_answers(settings, source) as answers:
-        found = listed(answers, listing.path, parameters)
+        found = listed(answers, listing.path, parameters, limit or (_EVERY if listing.whole else LISTED))
         if form == "csv":
-            emit(answers.raw(listing.path, {**parameters, "format": "csv"}).decode())
-            return
+            emit(answers.raw(listing.path, {**parameters, "limit": limit, "format": "csv"}).decode())
     if form == "json":
         emit(as_json(found))
-    elif found["items"]:
-        emit(table(found["items"], listing.columns, listing.right))
-        if found["next"]:
-            emit("More rows follow; --limit prints more of them.")
-    else:
-        emit(listing.nothing)
+    elif form == "text":
+        emit(_as_text(listing, found["items"]))
+    if found["next"] and not (form == "csv" and limit is None):
+        click.echo("More rows follow; --limit prints more of them.", err=True)
 
 
-def listed(answers: Answers, path: str, parameters: Mapping[str, object]) -> Any:
-    """Returns a list of the API; raises Refused where it is empty because nobody bears a name that was asked for."""
-    found = answers.json(path, parameters)
+def _as_text(listing: Listing, rows: Sequence[Row]) -> str:
+    if not rows:
+        return listing.nothing
+    if listing.say is not None:
+        return "\n\n".join(map(listing.say, rows))
+    return table(rows, listing.columns, listing.right)
+
+
+def listed(answers: Answers, path: str, parameters: Mapping[str, object], limit: int) -> Any:
+    """Returns the first ``limit`` rows of a list of the API, asked for in pages.
+
+    Raises Refused where it is empty because nobody bears a name that was asked for.
+    """
+    found = answers.json(path, {**parameters, "limit": min(limit, MAX_LIMIT)})
+    while found["next"] and len(found["items"]) < limit:
+        left = limit - len(found["items"])
+        more = answers.json(path, {**parameters, "limit": min(left, MAX_LIMIT), "cursor": found["next"]})
+        found = {**found, "items": found["items"] + more["items"], "next": more["next"]}
     if found["unknown"]:
         raise Refused(found["unknown"][0])
     return found

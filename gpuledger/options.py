@@ -121,3 +121,9 @@ def printed(function: Command) -> Command:
         return function(*args, form="json" if as_json else "csv" if as_csv else "text", **kwargs)
 
     return wrapped
+
+
+def limited(function: Command) -> Command:
+    """Adds --limit; the command gets ``limit``, None where it was not given."""
+    told = "Most rows to print; without it 50, and all of them as CSV."
+    return click.option("--limit", type=click.IntRange(min=1), help=told)(function)

@@ -106,7 +106,7 @@ def grid(request: Request, page: JobPage) -> Component:
             _chooser(request),
             html.A(
                 [icon("download"), "CSV"],
-                href=f"/api/v1/jobs?{query}&limit=1000&format=csv",
+                href=f"/api/v1/jobs?{query}&format=csv",
                 className="button button-small",
                 target="_self",
             ),

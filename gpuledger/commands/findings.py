@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from gpuledger.listing import Listing, show
-from gpuledger.options import asking, filtered, printed
+from gpuledger.options import asking, filtered, limited, printed
 from gpuledger.settings import Settings
 from gpuledger.source import Source
 
@@ -14,8 +14,8 @@ from gpuledger.source import Source
 @asking
 @filtered
 @printed
-@click.option("--limit", default=50, show_default=True, help="Most rows to print.")
-def command(settings: Settings, source: Source, parameters: dict[str, Any], form: str, limit: int) -> None:
+@limited
+def command(settings: Settings, source: Source, parameters: dict[str, Any], form: str, limit: int | None) -> None:
     """List what was found in jobs (default: the last 7 days); `gpuledger explain ID` says why."""
     from analytics import wording
 
@@ -33,4 +33,4 @@ def command(settings: Settings, source: Source, parameters: dict[str, Any], form
         right=frozenset({"id", "GPU-h"}),
         nothing="Nothing was found in this period.",
     )
-    show(settings, source, listing, parameters | {"limit": limit}, form)
+    show(settings, source, listing, parameters, form, limit)

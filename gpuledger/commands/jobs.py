@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from gpuledger.listing import Listing, show
-from gpuledger.options import asking, filtered, printed
+from gpuledger.options import asking, filtered, limited, printed
 from gpuledger.settings import Settings
 from gpuledger.source import Source
 
@@ -14,8 +14,8 @@ from gpuledger.source import Source
 @asking
 @filtered
 @printed
-@click.option("--limit", default=50, show_default=True, help="Most rows to print.")
-def command(settings: Settings, source: Source, parameters: dict[str, Any], form: str, limit: int) -> None:
+@limited
+def command(settings: Settings, source: Source, parameters: dict[str, Any], form: str, limit: int | None) -> None:
     """List jobs by idle GPU-hours (default: the last 7 days)."""
     from analytics import wording
 
@@ -37,4 +37,4 @@ def command(settings: Settings, source: Source, parameters: dict[str, Any], form
         right=frozenset({"GPUs", "GPU-h", "idle GPU-h", "utilization", "measured"}),
         nothing="No job held a GPU in this period.",
     )
-    show(settings, source, listing, parameters | {"limit": limit}, form)
+    show(settings, source, listing, parameters, form, limit)

@@ -33,8 +33,9 @@ def command(settings: Settings, source: Source, form: str) -> None:
         ),
         right=frozenset({"GPUs", "24 h idle", "24 h measured"}),
         nothing="No node has reported yet.",
+        whole=True,
     )
-    show(settings, source, listing, {"limit": 1000}, form)
+    show(settings, source, listing, {}, form)
 
 
 def _states(label: Callable[[str], str], gpus: Sequence[Mapping[str, Any]]) -> str:

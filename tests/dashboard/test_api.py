@@ -228,6 +228,14 @@ def test_csv_is_unrounded_whole_and_safe_in_a_spreadsheet(client: FlaskClient, f
     assert json.loads(rows[0]["findings"])[0]["rule"] == "gpu_never_used"
 
 
+def test_a_file_is_whole_or_refused(client: FlaskClient, filled: Cursor, monkeypatch: pytest.MonkeyPatch) -> None:
+    for where in ("dashboard.api_answers.CSV_LIMIT", "dashboard.api.CSV_LIMIT"):
+        monkeypatch.setattr(where, 2)
+    answer = get(client, "/api/v1/jobs?format=csv&range=7d", 400)
+    assert answer["error"].startswith("These are more than 2 rows: ask for less time at once")
+    assert len(client.get("/api/v1/jobs?format=csv&range=7d&limit=2").text.splitlines()) == 3
+
+
 @pytest.mark.parametrize("query", ["range=2026-W48", "week=2026-W48", "from=2026-11-23&to=2026-11-30"])
 def test_a_week_of_the_zone(client: FlaskClient, filled: Cursor, query: str) -> None:
     found = get(client, f"/api/v1/summary?{query}")

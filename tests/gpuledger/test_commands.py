@@ -10,6 +10,7 @@ import pytest
 
 from analytics import evidence_words
 from analytics.wording import number_gpu_h
+from gpuledger import listing
 from tests.gpuledger.said import refused, said
 
 LISTS = ("jobs", "findings", "recommend", "nodes")
@@ -24,7 +25,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def told(data: Path, *arguments: object) -> Any:
     found = said(*arguments, "--json", "--data", data)
-    assert (found.code, found.err) == (0, "")
+    assert found.code == 0
     return json.loads(found.out)
 
 
@@ -38,9 +39,25 @@ def test_a_list_is_text_json_and_csv(data: Path, command: str) -> None:
         assert items
     assert len(rows) >= len(items)  # a file holds all of them, a list its first page
     text = said(command, "--data", data)
-    assert (text.code, text.err) == (0, "")
+    assert text.code == 0
     for item in items[:5]:
         assert str(item.get("job_id") or item.get("name")) in text.out
+
+
+def test_a_file_has_every_row_and_what_is_left_out_is_said(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "LISTED", 3)
+    monkeypatch.setattr(listing, "MAX_LIMIT", 2)  # so that the list is asked for in several pages
+    every = told(data, "jobs", "--limit", 5000)["items"]
+    assert len({row["run_key"] for row in every}) == len(every) > 4
+    whole = said("jobs", "--csv", "--data", data)
+    assert (len(list(csv.DictReader(io.StringIO(whole.out)))), whole.err) == (len(every), "")
+    more = "More rows follow; --limit prints more of them.\n"
+    for form in ((), ("--json",), ("--csv",)):
+        part = said("jobs", "--limit", 2, *form, "--data", data)
+        assert part.err == more
+        assert every[0]["job_id"] in part.out
+        assert every[2]["job_id"] not in part.out
+    assert said("jobs", "--data", data).err == more
 
 
 def test_unrounded_values_are_in_json_and_csv_alike(data: Path) -> None:
