@@ -3,9 +3,10 @@
 from typing import Final
 
 from analytics.clocks import BRAKES, SLOWDOWNS, Slowdown
-from analytics.footprint.pieces import UTILIZATION_SCALE
+from analytics.footprint.pieces import TRAFFIC, UTILIZATION_SCALE
 from store.catalog import BY_NAME
 
+_ACTIVITIES: Final = ("tensor", "dram")
 _SM: Final = BY_NAME["sm_active_pct"].per_unit
 _MEMORY: Final = BY_NAME["mem_used_mib"].per_unit
 _POWER: Final = BY_NAME["power_w"].per_unit
@@ -15,6 +16,15 @@ def _mean(column: str, per_unit: int, condition: str = "TRUE") -> str:
     """Time-weighted over the pieces that have the reading; sums are integers, so their order does not matter."""
     having = f"{column} IS NOT NULL AND {condition}"
     return f"sum({column}::BIGINT * ms) FILTER ({having})::BIGINT / {per_unit:d}.0 / sum(ms) FILTER ({having})::BIGINT"
+
+
+def _activity(short: str) -> str:
+    """Mean and percentile of one of the hardware's counters."""
+    metric = BY_NAME[f"{short}_active_pct"]
+    return (
+        f"{_mean(metric.name, metric.per_unit)} AS {short}_mean_pct, "
+        f"quantile_cont({metric.name}::INTEGER, 0.95) / {metric.per_unit:d}.0 AS {short}_p95_pct"
+    )
 
 
 def _slowed(slowdown: Slowdown) -> str:
@@ -42,6 +52,8 @@ SELECT run_key, gpu_key,
        quantile_cont(util, [0.5, 0.95]) AS util_quantiles, max(util) / {UTILIZATION_SCALE:d}.0 AS util_max_pct,
        {_mean("sm_active_pct", _SM)} AS sm_mean_pct,
        quantile_cont(sm_active_pct::INTEGER, 0.95) / {_SM:d}.0 AS sm_p95_pct,
+       {", ".join(map(_activity, _ACTIVITIES))},
+       {", ".join(f"round(sum({metric}))::BIGINT AS {metric}" for metric in TRAFFIC)},
        {_mean("mem_used_mib", _MEMORY)} AS mem_mean_mib,
        quantile_cont(mem_used_mib, 0.99) / {_MEMORY:d}.0 AS mem_p99_mib,
        max(mem_used_mib) / {_MEMORY:d}.0 AS mem_max_mib,
@@ -67,6 +79,7 @@ SELECT hold.run_key, hold.gpu_key, hold.node_key, hold.start_ms, hold.end_ms,
        coalesce(parked_ms, 0) AS parked_ms, coalesce(busy_ms, 0) AS busy_ms,
        util_mean_pct, util_quantiles[1] / {UTILIZATION_SCALE:d}.0 AS util_p50_pct,
        util_quantiles[2] / {UTILIZATION_SCALE:d}.0 AS util_p95_pct, util_max_pct, sm_mean_pct, sm_p95_pct,
+       {", ".join(f"{short}_mean_pct, {short}_p95_pct" for short in _ACTIVITIES)}, {", ".join(TRAFFIC)},
        mem_mean_mib, mem_p99_mib, mem_max_mib, power_mean_w, power_p95_w, power_max_w,
        energy_j, CASE WHEN energy_j IS NOT NULL THEN energy_estimated OR gpu.slices < gpu.slices_of END
            AS energy_estimated,

@@ -55,7 +55,12 @@ summed AS (
     FROM gpus GROUP BY run_key),
 used AS (
     SELECT run_key, node_key, sum(cpu_ms)::BIGINT / sum(span_ms)::DOUBLE AS busy_cores, sum(span_ms)::BIGINT AS span_ms
-    FROM host_minute JOIN chunk USING (run_key) GROUP BY run_key, node_key),
+    FROM host_minute JOIN chunk USING (run_key)
+    -- A suspended job waits in its control group: that time is not its own.
+    WHERE NOT EXISTS (FROM suspension WHERE suspension.run_key = host_minute.run_key
+        AND host_minute.minute_ms >= suspension.start_ms
+        AND host_minute.minute_ms + 60000 <= coalesce(suspension.end_ms, chunk.end_ms))
+    GROUP BY run_key, node_key),
 busy AS (
     SELECT run_key, sum(busy_cores ORDER BY node_key) AS busy_cores, count(*) AS nodes, min(span_ms) AS span_ms
     FROM used GROUP BY run_key),

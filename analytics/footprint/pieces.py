@@ -14,6 +14,10 @@ UTILIZATION_SCALE: Final = max(metric.per_unit for metric in METRICS if metric.i
 """Stored utilization per percent in ``piece.util``."""
 
 
+TRAFFIC: Final = ("pcie_rx_mib", "pcie_tx_mib", "nvlink_rx_mib", "nvlink_tx_mib")
+"""What goes over the links: amounts of a row, shared by time where it is cut."""
+
+
 def make_pieces(states: StateSettings, energy_limit_ratio: float) -> str:
     """Returns the statement that makes ``piece`` from the rows of the GPUs in temp table ``hold``.
 
@@ -50,8 +54,12 @@ def make_pieces(states: StateSettings, energy_limit_ratio: float) -> str:
                 WHEN util_below1_ratio IS NULL OR util_pct < {low:d} THEN ms
                 ELSE ms * (1000 - util_below1_ratio::INTEGER)::BIGINT // 1000 END::INTEGER AS busy_ms,
            (util_watched_ms::BIGINT * ms // span_ms)::INTEGER AS watched_ms, util_readings,
-           sm_active_pct, dram_active_pct, mem_util_pct, mem_used_mib, power_w, processes,
+           sm_active_pct, tensor_active_pct, dram_active_pct, mem_util_pct, mem_used_mib, power_w, processes,
            CASE WHEN coalesce(energy_refused, FALSE) THEN NULL
                 ELSE energy_j::BIGINT * 1000 * ms // span_ms END AS energy_mj,
-           event_reasons
+           event_reasons, {", ".join(map(_share, TRAFFIC))}
     FROM judged"""  # noqa: S608 - fragments of our own
+
+
+def _share(metric: str) -> str:
+    return f"{metric} * ms::DOUBLE / span_ms AS {metric}"

@@ -13,6 +13,7 @@ from analytics.queries import unmeasured
 from analytics.queries.cores import NodeCores, cores
 from analytics.queries.job import JobDetail
 from analytics.wording import format_cores, format_duration, plural
+from dashboard import live
 from dashboard.bands import Bands
 from dashboard.components import cards, chart
 from dashboard.components.attributes import attributes
@@ -137,7 +138,7 @@ def metrics_card(request: Request, run: JobDetail) -> Component:
         "Measurements",
         [
             chart.graph("job-metrics", figure, summary=said, legend=_bands_legend(slowed)),
-            _not_measured(request, run, [row for row in (*ROWS, CORES) if row not in rows]),
+            live.slot("job-unmeasured", _not_measured(request, run, [r for r in (*ROWS, CORES) if r not in rows])),
         ],
         id="metrics",
         aside=html.Span(f"per {format_duration(found.resolution_ms)}", className="resolution"),
@@ -152,7 +153,7 @@ def _not_measured(request: Request, run: JobDetail, missing: Sequence[Row]) -> C
     why[CORES.metric] = NO_CORES_OF_SESSIONS if run.kind == "session" else NO_CORES
     names = [_name_with_reason(row.title, why.get(row.metric, "no reading of it has arrived")) for row in missing]
     between: list[Component | str] = [part for one in names for part in (", ", one)][1:]
-    return html.P(["Not measured here: ", *between, "."], className="muted", id="not-measured")
+    return html.P(["Not measured here: ", *between, "."], className="chart-summary", id="not-measured")
 
 
 def _name_with_reason(title: str, reason: str) -> Component:

@@ -150,6 +150,28 @@ def test_a_node_that_was_not_read_keeps_the_busy_cores_of_all_unknown(
     assert prints.run(job)["busy_cores"] == busy_cores
 
 
+def test_counters_of_the_hardware_and_what_went_over_the_links(scene: Scene, prints: Any) -> None:
+    links = {"pcie_rx_mib": 300, "pcie_tx_mib": 30, "nvlink_rx_mib": None}
+    job = scene.run([busy(30, tensor_active_pct=40, dram_active_pct=10, **links), busy(30, tensor_active_pct=20)])
+    prints.make(scene)
+    found = prints.gpu(job)
+    names = ("tensor_mean_pct", "tensor_p95_pct", "dram_mean_pct", "dram_p95_pct")
+    assert [found[name] for name in names] == [30.0, 40.0, 10.0, 10.0]
+    assert [found[name] for name in ("pcie_rx_mib", "pcie_tx_mib", "nvlink_rx_mib")] == [60 * 300, 60 * 30, None]
+
+
+def test_cores_of_a_suspended_job_are_those_of_the_time_it_ran(scene: Scene, prints: Any) -> None:
+    job = scene.run([busy(60)], cores=[6.0], suspended_s=1800, elapsed_s=1800, running=True)
+    scene.play(prints.db)
+    with prints.db.cursor() as cur:
+        cur.execute("UPDATE host_minute SET cpu_ms = 0 WHERE minute_ms >= $1", [T0 + 30 * MINUTE])
+        cur.execute(
+            "INSERT INTO suspension (run_key, ran_s, start_ms) SELECT run_key, 1800, $1 FROM run", [T0 + HOUR // 2]
+        )
+    prints.renew()
+    assert prints.run(job)["busy_cores"] == 6.0
+
+
 def test_a_gpu_that_was_not_seen_is_not_covered(scene: Scene, prints: Any) -> None:
     """Accounting counts four, the node showed one: one of four is no full evidence."""
     job = scene.run([busy(60)], req_gpus=4, alloc_gpus=4)
