@@ -1,6 +1,6 @@
 """What travels in a segment beside its rows: events, reasons for NULL, records of the probes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -48,6 +48,19 @@ def _keep_events(cursor: Cursor, segments: Sequence[Placed]) -> None:
     if rows:
         with cursor.table("batch_event", from_tuples(rows, _EVENT)):
             cursor.execute("INSERT INTO event BY NAME SELECT * FROM batch_event")
+
+
+def keep_disputes(cursor: Cursor, disputes: Iterable[tuple[int, int, int, str]]) -> None:
+    """Notes once each (node_key, gpu_key, moment, job id) that a poll tells and of which the node knows better."""
+    rows = [
+        (node, gpu, at_ms, "sources_disagree", f"the queue says that job {job} has it, its node says another one")
+        for node, gpu, at_ms, job in disputes
+    ]
+    if rows:
+        with cursor.table("batch_event", from_tuples(rows, _EVENT)):
+            cursor.execute("""
+                INSERT INTO event BY NAME
+                SELECT * FROM batch_event ANTI JOIN event USING (node_key, gpu_key, kind, detail)""")
 
 
 def _keep_nulls(cursor: Cursor, segments: Sequence[Placed]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from functools import lru_cache
+from typing import Final
 
 import msgspec
 from ClusterShell.NodeSet import NodeSet
@@ -12,6 +13,11 @@ from store.segment import AccountingRun, Holding
 
 SESSION_GAP_MS = 600_000
 """Processes of one user that come back within ten minutes are one session (definitions, section 1)."""
+
+
+POLL: Final = "poll"
+TELL_ALL: Final = ("hook", "site", "step")
+"""Sources that name every GPU of a job on their node; processes show some."""
 
 
 class Allocation(msgspec.Struct):
@@ -114,13 +120,22 @@ def settle(run: Run, allocations: Collection[Allocation], last_ms: dict[int, int
         return
     if run.kind == "session":
         _end_session(run, allocations, last_ms)
-    elif allocations:
-        ends = [allocation.end_ms for allocation in allocations if allocation.end_ms is not None]
-        run.end_ms = max(ends) if len(ends) == len(allocations) else None
-    elif run.polled_ms and run.db_index is None:
-        settle_polled(run, whole_ms)
+    else:
+        _end_job(run, allocations, whole_ms)
     if not run.is_piece:
         _settle_state(run)
+
+
+def _end_job(run: Run, allocations: Collection[Allocation], whole_ms: int) -> None:
+    told = [allocation for allocation in allocations if allocation.source != POLL]
+    if told:
+        ends = [allocation.end_ms for allocation in told if allocation.end_ms is not None]
+        run.end_ms = max(ends) if len(ends) == len(told) else None
+    elif run.polled_ms and run.db_index is None:
+        settle_polled(run, whole_ms)
+    for allocation in allocations:
+        if allocation.source == POLL:
+            allocation.start_ms, allocation.end_ms = run.start_ms, run.end_ms
 
 
 def _settle_state(run: Run) -> None:

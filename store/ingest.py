@@ -9,12 +9,14 @@ import pyarrow as pa
 
 from store import (
     attendants,
+    claims,
     columns,
     demand,
     dirty,
     drivers,
     hosts,
     inventory,
+    orders,
     processes,
     quarantine,
     runtables,
@@ -139,12 +141,12 @@ def _store(cursor: Cursor, items: Sequence[Parsed], received_ms: int) -> None:
     for item in items:
         for row in item.accounting:
             book.describe(row, item.segment.written_ms)
-    for item in items:
-        for poll in item.segment.queue:
-            for run in poll.runs:
-                book.live(run, poll.at_ms)
+    _listen(cursor, book, items)
     book.settle(dict(cursor.tuples("SELECT node_key, last_ms FROM node")), demand.whole_polls(cursor))
     changed = runtables.write(cursor, book)
+    attendants.keep_disputes(
+        cursor, [(*place, e.run.polled_ms, e.run.job_id) for e in book.touched() for place in sorted(e.disputes)]
+    )
     _insert_rows(cursor, items, places, entries, twins.suspects(stood, places))
     _keep_of_runs(cursor, items, places, entries)
     _insert_names(cursor, items, nodes, received_ms)
@@ -161,9 +163,19 @@ def _store(cursor: Cursor, items: Sequence[Parsed], received_ms: int) -> None:
         for item, held in zip(items, entries, strict=True)
         for position, _ in item.held
     }
-    dirty.mark_runs(cursor, sorted(shown.union(changed)))
+    came = [stretch for item in items for stretch in item.rows.stretches]
+    claimed = claims.claim(cursor, came, book.touched(), as_of_ms)
+    dirty.mark_runs(cursor, sorted(shown.union(changed, claimed)))
     changes = [change for entry in (*book.touched(), *book.merged()) for change in entry.changes()]
     dirty.mark_changes(cursor, changes, before_ms, as_of_ms)
+
+
+def _listen(cursor: Cursor, book: RunBook, items: Sequence[Parsed]) -> None:
+    """Works in what polls of the queue list."""
+    listed = [(run, poll.at_ms) for item in items for poll in item.segment.queue for run in poll.runs]
+    known = orders.load(cursor, [place for run, _ in listed for place in run.places])
+    for run, at_ms in listed:
+        book.live(run, at_ms, known)
 
 
 def _touched(stretch: tuple[int, int], reached_ms: int) -> tuple[int, int]:

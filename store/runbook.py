@@ -7,9 +7,10 @@ import msgspec
 
 from store import suspensions
 from store.changes import Change, allocation_changes, unplaced_changes
-from store.evidence import Allocation, apply_accounting, apply_holding, settle
+from store.evidence import POLL, TELL_ALL, Allocation, apply_accounting, apply_holding, settle
 from store.identity import Life, Run, matching
 from store.live import apply_live
+from store.orders import Orders
 from store.schema import UNPLACED
 from store.segment import AccountingRun, Holding, LiveRun
 from store.suspensions import Suspensions, changed
@@ -33,6 +34,7 @@ class Entry:
         self.allocations = allocations
         self.suspensions: Suspensions = suspensions or {}
         self.before = self._copy() if stored else None
+        self.disputes: set[tuple[int, int]] = set()  # node_key and gpu_key that only a poll says the run holds
         self.touched = False
         self.merged_into: Self | None = None
 
@@ -130,8 +132,8 @@ class RunBook:
         entry.touched = True
         apply_accounting(entry.run, row, written_ms)
 
-    def live(self, live: LiveRun, at_ms: int) -> None:
-        """Works in a run that the poll of the queue at ``at_ms`` listed."""
+    def live(self, live: LiveRun, at_ms: int, orders: Orders) -> None:
+        """Works in a run that the poll of the queue at ``at_ms`` listed; ``orders`` tell its GPUs."""
         life = Life(live.start_ms, max(at_ms, live.start_ms), live.restart)
         entry = self._joined(self._of("job", live.cluster, live.job_id_raw), life)
         if entry is None:
@@ -153,6 +155,10 @@ class RunBook:
         entry.touched = True
         apply_live(entry.run, live, at_ms)
         suspensions.note(entry.suspensions, live)
+        if not live.shared:
+            for place in live.places:
+                for gpu_key, node_key in orders.gpus(place).items():
+                    _allocate(entry, gpu_key, Allocation(node_key, live.start_ms, None, POLL))
 
     def settle(self, last_ms: dict[int, int], whole_ms: dict[str, int]) -> None:
         """Brings every touched run in line with its allocations.
@@ -170,6 +176,7 @@ class RunBook:
                 unlisted = run.end_ms is None and 0 < run.polled_ms < whole_ms.get(run.cluster, 0)
                 entry.touched = entry.touched or run.kind == "session" or unlisted
         for entry in self.touched():
+            _keep_the_higher(entry)
             settle(entry.run, entry.allocations.values(), last_ms, whole_ms.get(entry.run.cluster, 0))
             suspensions.settle(entry.run, entry.suspensions)
 
@@ -206,6 +213,22 @@ def final(entry: Entry) -> Entry:
     while entry.merged_into is not None:
         entry = entry.merged_into
     return entry
+
+
+def _keep_the_higher(entry: Entry) -> None:
+    """Drops what polls said of GPUs on a node that knows better.
+
+    What a poll adds to GPUs on which processes were seen counts until there are more than the run has.
+    """
+    allocations = entry.allocations
+    too_many = entry.run.alloc_gpus is not None and len(allocations) > entry.run.alloc_gpus
+    told = {
+        held.node_key for held in allocations.values() if held.source in TELL_ALL or (too_many and held.source != POLL)
+    }
+    for gpu_key, held in list(allocations.items()):
+        if held.source == POLL and held.node_key in told:
+            entry.disputes.add((held.node_key, gpu_key))
+            del allocations[gpu_key]
 
 
 def _says_less(run: Run) -> bool:

@@ -125,6 +125,14 @@ def _store(cursor: Cursor, changed: Sequence[Entry]) -> None:
     ]
     with cursor.table("batch_allocation", from_tuples(rows, _ALLOCATION_SCHEMA)):
         cursor.execute("INSERT OR REPLACE INTO allocation BY NAME SELECT * FROM batch_allocation")
+    dropped = [
+        (entry.run.run_key, gpu_key)
+        for entry in changed
+        if entry.before is not None
+        for gpu_key in entry.before[1].keys() - entry.allocations.keys()
+    ]
+    for key in dropped:  # a poll's word that its node has another one for now: rare
+        cursor.execute("DELETE FROM allocation WHERE run_key = $1 AND gpu_key = $2", list(key))
     stretches = [
         (entry.run.run_key, ran_s, each.told_start_ms, each.told_end_ms, each.start_ms, each.end_ms)
         for entry in changed

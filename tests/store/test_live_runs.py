@@ -6,7 +6,7 @@ import pytest
 
 from store.database import Database
 from store.segment import LiveRun, NodeGpus, QueuePoll, Segment
-from tests.store.building import HOUR, MINUTE, SECOND, T0, gpu, hold, hours, segment, steady, store
+from tests.store.building import HOUR, MINUTE, SECOND, T0, empty_store, gpu, hold, hours, segment, steady, store
 from tests.store.test_identity import held, in_any_order, runs, told, told_by
 
 
@@ -186,3 +186,100 @@ def test_two_gpus_of_one_node(database: Database) -> None:
         polled(T0 + 6 * MINUTE, live(alloc_gpus=2, turned_ms=T0 + 5 * MINUTE, ran_s=180)),
     )
     assert times(database, "held", "suspended", "idle") == [(8 * MINUTE, 2 * MINUTE, 8 * MINUTE)] * 2
+
+
+def node(*positions: int | None, at_ms: int = T0, node: str = "n1", **more: Any) -> Segment:
+    """The first segment of a node whose GPUs have these places in Slurm's list."""
+    devices = [gpu(f"GPU-{at}", index=at, position=position) for at, position in enumerate(positions)]
+    return segment(node=node, devices=devices, first_ms=at_ms, last_ms=at_ms, **more)
+
+
+def placed(database: Database) -> list[tuple[Any, ...]]:
+    with database.cursor() as cursor:
+        return cursor.tuples(
+            "SELECT g.uuid, a.source, a.start_ms - $1, a.end_ms - $1 FROM allocation a JOIN gpu g USING (gpu_key) "
+            "ORDER BY ALL",
+            [T0],
+        )
+
+
+def test_an_idle_allocation_that_no_hook_tells_is_placed_by_slurms_own_order(tmp_path: Any) -> None:
+    devices = [gpu("GPU-0", position=1), gpu("GPU-1", position=0)]
+    rows = [each for device in range(2) for each in steady(T0, T0 + 10 * MINUTE, device, util_pct=0, mem_used_mib=0)]
+    segments = [
+        segment(rows, seq=1, devices=devices),
+        polled(T0 + 2 * MINUTE, live(T0 + MINUTE)),
+        polled(T0 + 6 * MINUTE, live(T0 + MINUTE, state="COMPLETING", end_ms=T0 + 5 * MINUTE), whole=True),
+    ]
+    store(database := empty_store(tmp_path / "first"), node(1, 0), *segments)
+    expected = hours(database)
+    for other in in_any_order(tmp_path, *segments):
+        # The node's list has to be known before a poll can be understood; the next whole poll makes it good.
+        store(other, polled(T0 + 7 * MINUTE, live(T0 + MINUTE, state="COMPLETING", end_ms=T0 + 5 * MINUTE), whole=True))
+        assert placed(other) == [("GPU-1", "poll", MINUTE, 5 * MINUTE)]
+        assert times(other, "held", "idle", "unknown") == [(4 * MINUTE, 4 * MINUTE, 0)]
+    assert [row for row in expected if row["run"]] == [row for row in hours(database) if row["run"]]
+
+
+def test_rows_that_come_while_it_lasts_are_the_runs(database: Database) -> None:
+    devices = [gpu("GPU-0", position=0)]
+    store(database, node(0), polled(T0 + MINUTE, live()))
+    for minute in range(1, 4):
+        rows = steady(T0 + (minute - 1) * MINUTE, T0 + minute * MINUTE, util_pct=0)
+        store(database, segment(rows, seq=minute, devices=devices))
+    assert times(database, "held", "idle") == [(3 * MINUTE, 3 * MINUTE)]
+    # It is over, and what comes then is nobody's.
+    store(database, polled(T0 + 3 * MINUTE, live(state="COMPLETING", end_ms=T0 + 3 * MINUTE)))
+    store(database, segment(steady(T0 + 3 * MINUTE, T0 + 4 * MINUTE, util_pct=0), seq=4, devices=devices))
+    assert times(database, "held", "idle") == [(3 * MINUTE, 3 * MINUTE)]
+    with database.cursor() as cursor:
+        assert cursor.scalar("SELECT count(*) FROM hot WHERE run_key IS NULL") == 6
+
+
+@pytest.mark.parametrize(
+    ("known", "positions", "found"),
+    [
+        ((0, 1), (1,), ["GPU-1"]),
+        ((None, None), (1,), []),
+        ((None, None), (0, 1), ["GPU-0", "GPU-1"]),
+        ((0, None), (1,), []),
+        ((0, 1), (7,), []),
+        ((0, 1), None, []),
+    ],
+)
+def test_a_gpu_is_placed_only_without_doubt(
+    database: Database, known: tuple[int | None, ...], positions: tuple[int, ...] | None, found: list[str]
+) -> None:
+    store(database, node(*known))
+    gpus = len(positions or (0,))
+    store(database, polled(T0 + MINUTE, live(alloc_gpus=gpus, places=(NodeGpus("n1", positions),))))
+    assert [uuid for uuid, *_ in placed(database)] == found
+    assert sum(held for (held,) in times(database, "held")) == gpus * MINUTE
+
+
+def test_a_hook_outranks_the_poll_in_any_order_and_the_disagreement_is_noted(tmp_path: Any) -> None:
+    devices = [gpu("GPU-0", position=0), gpu("GPU-1", position=1)]
+    rows = steady(T0, T0 + 2 * MINUTE, 1, 0, util_pct=900)
+    segments = [
+        segment(rows, seq=1, devices=devices, holdings=[hold(devices=[1])]),
+        polled(T0 + MINUTE, live(), whole=True),
+        polled(T0 + 2 * MINUTE, live(), whole=True),
+    ]
+    for database in in_any_order(tmp_path, *segments):
+        store(database, polled(T0 + 3 * MINUTE, live(), whole=True))
+        assert placed(database) == [("GPU-1", "hook", 0, None)]
+        with database.cursor() as cursor:
+            assert cursor.tuples("SELECT kind, detail, count(*) FROM event GROUP BY ALL") == [
+                ("sources_disagree", "the queue says that job 100 has it, its node says another one", 1)
+            ]
+
+
+def test_a_poll_adds_the_gpus_on_which_no_process_was_seen(database: Database) -> None:
+    devices = [gpu("GPU-0", position=0), gpu("GPU-1", position=1)]
+    rows = [each for device in range(2) for each in steady(T0, T0 + 2 * MINUTE, device, util_pct=0)]
+    seen = hold(devices=[0], source="cgroup")
+    told_rows = [each | {"holding": 0} if each["device"] == 0 else each for each in rows]
+    store(database, segment(told_rows, devices=devices, holdings=[seen]))
+    store(database, polled(T0 + 2 * MINUTE, live(alloc_gpus=2, places=(NodeGpus("n1", (0, 1)),))))
+    assert placed(database) == [("GPU-0", "cgroup", 0, None), ("GPU-1", "poll", 0, None)]
+    assert times(database, "held", "unknown") == [(2 * MINUTE, 0)] * 2
