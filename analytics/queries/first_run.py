@@ -9,7 +9,8 @@ from ClusterShell.NodeSet import NodeSet
 from analytics.model import HOUR_MS, MINUTE_MS, Viewer
 from analytics.queries import logs
 from analytics.queries.days import midnight
-from analytics.queries.health import accounting_lag_ms, expected_nodes
+from analytics.queries.expected import expected_nodes
+from analytics.queries.health import accounting_lag_ms
 from analytics.queries.nodes import known
 from analytics.queries.site import Site, site, told_at
 from analytics.wording import format_duration, format_time, local, plural
@@ -81,6 +82,7 @@ def _nodes(cur: Cursor, now_ms: int) -> Step:
     with_gpus = [node for node in known(cur) if node.gpus]
     expected = expected_nodes(cur, (node.name for node in with_gpus), now_ms)
     reporting = {node.name for node in with_gpus if not node.is_silent(now_ms)}
+    expected = sorted(reporting.union(expected))
     return Step(
         id="nodes",
         done=bool(reporting) and len(reporting) == len(expected),

@@ -1,25 +1,27 @@
 """Can these numbers be trusted? What reported, what was refused, what ran and what failed."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 import msgspec
-from ClusterShell.NodeSet import NodeSet, NodeSetParseError
+from ClusterShell.NodeSet import NodeSet
 
 from analytics.model import HOUR_MS, MINUTE_MS, Filter, Viewer, Window
 from analytics.queries import logs
 from analytics.queries.arrivals import Arrivals, arrivals
+from analytics.queries.expected import expected_nodes
 from analytics.queries.hours import total
 from analytics.queries.logs import LogRow
 from analytics.queries.nodes import NodeRow, nodes
 from analytics.queries.pending import pending
+from analytics.queries.requests import requests_per_min
 from analytics.queries.site import site, told_at
 from analytics.wording import format_duration, format_time, plural
 from store import samples
 from store.catalog import BY_NAME, NULL_REASONS
 from store.database import FILE_NAME, Cursor
 
-__all__ = ["Health", "LogRow", "SlurmHours", "Unmeasurable", "expected_nodes", "health"]
+__all__ = ["Health", "LogRow", "SlurmHours", "Unmeasurable", "health"]
 
 RECEIVE: Final = "receive"
 """The hub's job that looks at what it refused: the fault is not the job's."""
@@ -51,7 +53,8 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 
     ``pending`` says what is still being summed, where that is much: until then figures are not whole.
     ``store_bytes`` is the database file with its write-ahead log and the sealed files. Nodes are those with GPUs;
-    expected are also nodes on which accounting saw GPU jobs in the last 7 days.
+    expected are those of Slurm's inventory that are not offline, without one also nodes on which accounting saw GPU
+    jobs in the last 7 days. ``slurm_requests_per_min`` is what our probes ask slurmctld, as a mean of the last day.
     """
 
     ok: bool
@@ -69,6 +72,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     unknown_columns: list[str]
     max_skew_ms: int | None
     accounting_lag_ms: int | None
+    slurm_requests_per_min: float | None
     pending_hours: int
     pending_runs: int
     pending: str | None
@@ -99,10 +103,6 @@ _SLURM: Final = """
     SELECT count(*), CAST(coalesce(sum(slurm_ms), 0) AS BIGINT), CAST(coalesce(sum(held_ms), 0) AS BIGINT)
     FROM ended LEFT JOIN ours USING (run_key)"""
 
-_LISTED: Final = """
-    SELECT DISTINCT node_list FROM run
-    WHERE node_list IS NOT NULL AND alloc_gpus > 0 AND coalesce(end_ms, $since + 1) > $since"""
-
 
 def health(cur: Cursor, viewer: Viewer, now_ms: int) -> Health:
     """Returns the state of the whole chain as seen at ``now_ms`` of the hub's clock (site.told_at)."""
@@ -111,7 +111,8 @@ def health(cur: Cursor, viewer: Viewer, now_ms: int) -> Health:
     seen_ms = told_at(cur, now_ms)
     listed = nodes(cur, viewer, now_ms)
     with_gpus = [node for node in listed if node.gpus]
-    expected = expected_nodes(cur, (node.name for node in with_gpus), seen_ms)
+    reporting = {node.name for node in with_gpus if not node.silent}
+    expected = reporting.union(expected_nodes(cur, (node.name for node in with_gpus), seen_ms))
     came = arrivals(cur, seen_ms)
     if store.synthetic:
         came = msgspec.structs.replace(came, late=0)  # two weeks that were sent at once are not late
@@ -121,7 +122,7 @@ def health(cur: Cursor, viewer: Viewer, now_ms: int) -> Health:
     waiting = pending(cur)
     skews = [abs(node.skew_ms) for node in listed if node.skew_ms is not None]
     problems = [
-        *_of_nodes(with_gpus, expected),
+        *_of_nodes([node for node in with_gpus if node.name in expected], expected),
         *_of_arrivals(came),
         *_of_logs(job_rows, probe_rows),
         *_of_accounting(lag_ms),
@@ -131,7 +132,7 @@ def health(cur: Cursor, viewer: Viewer, now_ms: int) -> Health:
         problems=problems,
         data_to_ms=to_ms,
         age_ms=None if to_ms is None else max(0, seen_ms - to_ms),
-        nodes_reporting=sum(not node.silent for node in with_gpus),
+        nodes_reporting=len(reporting),
         nodes_expected=len(expected),
         nodes=listed,
         coverage_24h=total(cur, viewer, Window.last(24, to_ms), Filter()).coverage if to_ms is not None else None,
@@ -142,6 +143,7 @@ def health(cur: Cursor, viewer: Viewer, now_ms: int) -> Health:
         unknown_columns=came.unknown_columns,
         max_skew_ms=max(skews, default=None),
         accounting_lag_ms=lag_ms,
+        slurm_requests_per_min=requests_per_min(cur, seen_ms),
         pending_hours=pending_hours,
         pending_runs=waiting.runs,
         pending=waiting.sentence,
@@ -154,17 +156,6 @@ def health(cur: Cursor, viewer: Viewer, now_ms: int) -> Health:
         rows=samples.count(cur),
         synthetic=store.synthetic,
     )
-
-
-def expected_nodes(cur: Cursor, reported: Iterable[str], now_ms: int) -> list[str]:
-    """Returns the names of nodes that should report: those that ever did, and those of GPU jobs of the last 7 days."""
-    names = set(reported)
-    for (text,) in cur.tuples(_LISTED, {"since": now_ms - 7 * _DAY_MS}):
-        try:
-            names.update(NodeSet(text))
-        except NodeSetParseError:
-            continue
-    return sorted(names)
 
 
 def accounting_lag_ms(probes: list[LogRow], now_ms: int) -> int | None:
@@ -194,7 +185,7 @@ def _slurm(cur: Cursor, data_from_ms: int | None, now_ms: int) -> SlurmHours | N
     return SlurmHours(runs=runs, slurm_gpu_h=slurm_ms / HOUR_MS, our_gpu_h=our_ms / HOUR_MS) if runs else None
 
 
-def _of_nodes(known: list[NodeRow], expected: list[str]) -> list[str]:
+def _of_nodes(known: list[NodeRow], expected: Collection[str]) -> list[str]:
     found = []
     silent = sorted((node for node in known if node.silent), key=lambda node: -node.age_ms)
     if silent:
@@ -205,7 +196,7 @@ def _of_nodes(known: list[NodeRow], expected: list[str]) -> list[str]:
         )
     never = NodeSet.fromlist(sorted(set(expected) - {node.name for node in known}))
     if never:
-        found.append(f"GPU jobs ran on {never} and no agent reports from there; start `gpuledger collect` on them.")
+        found.append(f"Slurm has GPUs on {never} and no agent reports from there; start `gpuledger collect` on them.")
     ahead = {node.name: node.skew_ms for node in known if (node.skew_ms or 0) > MAX_SKEW_MS}
     if ahead:
         found.append(f"Ahead of the hub's clock: {_named(ahead)}; set the time service right there.")

@@ -10,6 +10,7 @@ from dash.development.base_component import Component
 from analytics.queries import health as queries
 from analytics.queries.health import Health, LogRow, Unmeasurable
 from analytics.queries.logs import gathered
+from analytics.queries.requests import MOST_PER_MIN
 from analytics.wording import (
     UNKNOWN,
     format_bytes,
@@ -92,6 +93,11 @@ def _figures(found: Health) -> Component:
             why_unknown="no accounting has been read",
         ),
         Figure(
+            id="slurm_requests_per_min", label="Questions to slurmctld", value=found.slurm_requests_per_min,
+            text=_rate(found.slurm_requests_per_min), note=f"a minute; at most {MOST_PER_MIN:g}",
+            why_unknown="no probe asks Slurm",
+        ),
+        Figure(
             id="waiting", label="To be summed", value=float(found.pending_hours),
             text=format_count(found.pending_hours),
             note=f"hours; {plural(found.pending_runs, 'run')} to judge",
@@ -102,6 +108,10 @@ def _figures(found: Health) -> Component:
         ),
     ]  # fmt: skip
     return figure_row(figures)
+
+
+def _rate(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value:.2f}"
 
 
 def _float(value: int | None) -> float | None:

@@ -67,7 +67,7 @@ def test_nodes_that_only_accounting_knows_are_expected(cur: Cursor, ledger: Ledg
     found = health(cur, ADMIN, NOW)
     assert found.nodes_expected == 3
     assert found.problems == [
-        "GPU jobs ran on n[2-3] and no agent reports from there; start `gpuledger collect` on them."
+        "Slurm has GPUs on n[2-3] and no agent reports from there; start `gpuledger collect` on them."
     ]
 
 
@@ -212,3 +212,32 @@ def test_probes_of_a_fleet_are_told_together_and_failures_apart() -> None:
     first, slow = row("n1", at_ms=NOW - 5), row("n3", duration_ms=9.0)
     together = LogRow(where="2 nodes", what="gpu", at_ms=NOW - 5, duration_ms=9.0, ok=True, rows=16, runs=12, error="")
     assert gathered([failed, alone, first, slow]) == [failed, alone, together]
+
+
+def test_slurm_says_which_nodes_should_report(cur: Cursor, ledger: Ledger) -> None:
+    """One that is drained or was taken away may be silent; one that never reported is missed."""
+    well(ledger)
+    for name in ("n2", "n3"):
+        ledger.gpu(ledger.node(name, last_ms=NOW - 2 * HOUR))
+    ledger.word("n1", NOW - MINUTE)
+    ledger.word("n2", NOW - MINUTE, standing="offline")
+    ledger.word("n4", NOW - MINUTE)
+    ledger.word("cpu1", NOW - MINUTE, gpus=0)
+    ledger.save(cur)
+    found = health(cur, ADMIN, NOW)
+    assert (found.nodes_reporting, found.nodes_expected) == (1, 2)
+    assert found.problems == [
+        "Slurm has GPUs on n4 and no agent reports from there; start `gpuledger collect` on them."
+    ]
+
+
+def test_what_slurmctld_is_asked(cur: Cursor, ledger: Ledger) -> None:
+    key = well(ledger)
+    ledger.save(cur)
+    assert health(cur, ADMIN, NOW).slurm_requests_per_min is None
+    for minute in range(0, 120, 5):
+        at_ms = NOW - 2 * HOUR + minute * MINUTE
+        ledger.put("slurm_request", cluster="c1", at_ms=at_ms, probe="cluster", requests=2)
+        ledger.put("queue_poll", node_key=key, cluster="c1", at_ms=at_ms, until_ms=at_ms + MINUTE)
+    ledger.save(cur)
+    assert health(cur, ADMIN, NOW).slurm_requests_per_min == 0.6
