@@ -18,8 +18,7 @@ from collector.readings import Moment, Reason
 ALL_LINKS: Final = 0xFFFFFFFF
 _LINKS: Final = range(18)  # NVML_NVLINK_MAX_LINKS
 _KIB, _BYTES = 1 << 10, 1 << 20  # counts in a MiB
-_LANE_BYTES_PER_S: Final = (0, 0.25e9, 0.5e9, 0.985e9, 1.969e9, 3.938e9, 7.563e9)  # by PCIe generation, one direction
-_UNKNOWN_PCIE_PER_S: Final = 128e9  # generation 6, 16 lanes
+_UNKNOWN_PCIE_MIB_S: Final = 122_000  # generation 6, 16 lanes
 _NVLINK_PER_S: Final = 1.8e12  # twice what one direction of NVLink 5 does on one GPU
 
 Ask = Callable[[FieldBuffer], list[Answer | Reason] | Reason]
@@ -52,9 +51,9 @@ PCIE: Final = ("pcie_tx_mib", "pcie_rx_mib")
 class Traffic:
     """The counters of one device. What it does not offer is found out once and not asked for again."""
 
-    def __init__(self, link: tuple[int, int] | Reason) -> None:
-        """``link``: generation and lanes of the device's PCIe."""
-        self._pcie_per_s = _pcie_bytes_per_s(link)
+    def __init__(self, pcie_mib_s: int | None) -> None:
+        """``pcie_mib_s``: what one direction of the device's link carries at most."""
+        self._pcie_per_s = float(pcie_mib_s or _UNKNOWN_PCIE_MIB_S) * _BYTES
         self._sources: dict[str, _Source] | None = None  # those that the device offers; None: not asked yet
         self._counters: dict[str, Counter] = {}
         self._buffer = FieldBuffer(())
@@ -117,11 +116,3 @@ class Traffic:
         return self._counters[metric].amount(
             count, moment.steady_s, self._pcie_per_s, bits if metric in self._wide else 32
         )
-
-
-def _pcie_bytes_per_s(link: tuple[int, int] | Reason) -> float:
-    """Returns what one direction of the link can carry."""
-    if isinstance(link, Reason) or not 0 < link[0] < len(_LANE_BYTES_PER_S) or link[1] <= 0:
-        return _UNKNOWN_PCIE_PER_S
-    generation, lanes = link
-    return _LANE_BYTES_PER_S[generation] * lanes

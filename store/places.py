@@ -21,6 +21,7 @@ _GPU: Final = pa.schema(
         "pci_bus_id": pa.string(), "mem_total_mib": pa.int32(), "power_limit_w": pa.float64(),
         "slices": pa.int32(), "slices_of": pa.int32(), "parent_uuid": pa.string(),
         "first_ms": pa.int64(), "last_ms": pa.int64(), "position": pa.int32(),
+        "pcie_mib_s": pa.int64(), "nvlink_mib_s": pa.int64(),
     }
 )  # fmt: skip
 
@@ -86,12 +87,14 @@ def keep_gpus(cursor: Cursor, segments: Sequence[tuple[Segment, int]]) -> dict[s
                 "first_ms": firsts[device.uuid],
                 "last_ms": last_ms,
                 "position": device.position,
+                "pcie_mib_s": device.pcie_mib_s,
+                "nvlink_mib_s": device.nvlink_mib_s,
             }
     with cursor.table("batch_gpu", pa.Table.from_pylist(list(rows.values()), schema=_GPU)):
         cursor.execute("""
             INSERT INTO gpu SELECT nextval('gpu_keys'), b.uuid, n.node_key, b.model, b.idx, b.minor, b.pci_bus_id,
                 b.mem_total_mib, b.power_limit_w, b.slices, b.slices_of, b.parent_uuid, b.first_ms, b.last_ms,
-                b.position
+                b.position, b.pcie_mib_s, b.nvlink_mib_s
             FROM (SELECT * FROM batch_gpu ANTI JOIN gpu USING (uuid)) b JOIN node n ON n.name = b.node""")
         cursor.execute("""
             UPDATE gpu SET first_ms = b.first_ms FROM batch_gpu b
@@ -104,7 +107,8 @@ def keep_gpus(cursor: Cursor, segments: Sequence[tuple[Segment, int]]) -> dict[s
                 mem_total_mib = coalesce(b.mem_total_mib, gpu.mem_total_mib),
                 power_limit_w = coalesce(b.power_limit_w, gpu.power_limit_w), slices = b.slices,
                 slices_of = b.slices_of, parent_uuid = coalesce(b.parent_uuid, gpu.parent_uuid), last_ms = b.last_ms,
-                position = b.position
+                position = b.position, pcie_mib_s = coalesce(b.pcie_mib_s, gpu.pcie_mib_s),
+                nvlink_mib_s = coalesce(b.nvlink_mib_s, gpu.nvlink_mib_s)
             FROM batch_gpu b JOIN node n ON n.name = b.node WHERE b.uuid = gpu.uuid AND b.last_ms >= gpu.last_ms""")
         found = cursor.tuples("SELECT uuid, gpu_key FROM gpu SEMI JOIN batch_gpu USING (uuid)")
     return dict(found)

@@ -164,10 +164,12 @@ def _known(device: Device) -> Device:
     total_mib, limit_w = device.mem_total_mib, device.power_limit_w
     possible_total = total_mib is None or 0 < total_mib <= _MOST
     possible_limit = limit_w is None or (math.isfinite(limit_w) and 0 < limit_w <= _MOST_W)
-    if possible_total and possible_limit:
+    rates = {name: rate for name in ("pcie_mib_s", "nvlink_mib_s") if (rate := getattr(device, name)) is not None}
+    if possible_total and possible_limit and all(0 < rate <= _MOST for rate in rates.values()):
         return device
     return msgspec.structs.replace(
         device,
         mem_total_mib=total_mib if possible_total else None,
         power_limit_w=limit_w if possible_limit else None,
+        **{name: rate if 0 < rate <= _MOST else None for name, rate in rates.items()},
     )

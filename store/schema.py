@@ -83,7 +83,9 @@ VERSION_1: tuple[str, ...] = (
         gpu_key INTEGER PRIMARY KEY, uuid VARCHAR NOT NULL UNIQUE, node_key INTEGER NOT NULL, model VARCHAR,
         idx INTEGER, minor INTEGER, pci_bus_id VARCHAR, mem_total_mib INTEGER, power_limit_w DOUBLE,
         slices INTEGER NOT NULL, slices_of INTEGER NOT NULL, parent_uuid VARCHAR,
-        first_ms BIGINT NOT NULL, last_ms BIGINT NOT NULL, position INTEGER)""",
+        first_ms BIGINT NOT NULL, last_ms BIGINT NOT NULL, position INTEGER,
+        pcie_mib_s BIGINT, nvlink_mib_s BIGINT -- what one direction carries at most; NULL: not known, or no such link
+        )""",
     "CREATE SEQUENCE run_keys START 1",
     # One row an execution. Filled at first sight by a node's holding, described later by accounting; db_index is NULL
     # until then. end_ms NULL: still running. kind: job | session. state: Slurm's word once accounting has it; before

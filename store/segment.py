@@ -66,6 +66,8 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     in_mig_mode: bool = False  # cut into instances: its own utilization cannot be read
     driver_version: str | None = None
     position: int | None = None  # its place in Slurm's own list of this node's GPUs: IDX and SLURM_JOB_GPUS count it
+    pcie_mib_s: int | None = None  # what one direction of its links carries at most; of all NVLinks together
+    nvlink_mib_s: int | None = None
 
 
 class Holding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

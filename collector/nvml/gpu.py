@@ -6,7 +6,8 @@ from typing import Any, Final, TypeVar
 
 import pynvml
 
-from collector.fields import Answer, FieldBuffer
+from collector.fields import Answer, Field, FieldBuffer
+from collector.links import nvlink_mib_s, pcie_mib_s
 from collector.readings import DriverLost, Memory, Reason, Utilization
 from store.segment import Device
 
@@ -21,6 +22,12 @@ _LOST: Final = frozenset(
 _DRIVER_GONE: Final = frozenset({pynvml.NVML_ERROR_UNINITIALIZED, pynvml.NVML_ERROR_DRIVER_NOT_LOADED})
 # Of a single field, a driver that has never heard of it says the latter.
 _NO_FIELD: Final = _UNSUPPORTED | {pynvml.NVML_ERROR_INVALID_ARGUMENT}
+# How many NVLinks there are, and the MB/s of each: of all at once, and since NVLink 5 of one by its number.
+_LINK_FIELDS: Final = (
+    Field(pynvml.NVML_FI_DEV_NVLINK_LINK_COUNT),
+    Field(pynvml.NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON),
+    Field(pynvml.NVML_FI_DEV_NVLINK_GET_SPEED, 0),
+)
 _SAMPLE_FIELDS: Final = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal", "usVal")  # by NVML_VALUE_TYPE
 
 
@@ -126,13 +133,6 @@ class Gpu:
             pynvml.nvmlDeviceGetCurrentClocksThrottleReasons,
         )
 
-    def pcie_link(self) -> tuple[int, int] | Reason:
-        """Returns generation and lanes of the link, the most that GPU and slot do together."""
-        return self._ask(
-            "pcie_link",
-            lambda h: (pynvml.nvmlDeviceGetMaxPcieLinkGeneration(h), pynvml.nvmlDeviceGetMaxPcieLinkWidth(h)),
-        )
-
     def activity_pair(self) -> ActivityPair | Reason:
         """Returns buffers for GPM where the device has it (Hopper and later), its first sample taken."""
         support = self._ask("gpm", lambda h: pynvml.nvmlGpmQueryDeviceSupport(h).isSupportedDevice)
@@ -220,7 +220,21 @@ class Gpu:
             mem_total_mib=total // MIB if total else None,
             power_limit_w=limit / 1000 if limit else None,
             driver_version=driver_version,
+            pcie_mib_s=self._pcie_mib_s(),
+            nvlink_mib_s=self._nvlink_mib_s(),
         )
+
+    def _pcie_mib_s(self) -> int | None:
+        generation = self._ask("pcie_generation", pynvml.nvmlDeviceGetMaxPcieLinkGeneration)
+        lanes = self._ask("pcie_width", pynvml.nvmlDeviceGetMaxPcieLinkWidth)
+        return None if isinstance(generation, Reason) or isinstance(lanes, Reason) else pcie_mib_s(generation, lanes)
+
+    def _nvlink_mib_s(self) -> int | None:
+        told = self.fields(FieldBuffer(_LINK_FIELDS))
+        if isinstance(told, Reason) or isinstance(told[0], Reason):
+            return None
+        speeds = [int(answer.value) for answer in told[1:] if isinstance(answer, Answer)]
+        return nvlink_mib_s(int(told[0].value), max(speeds, default=0))
 
     def _identify_instance(self, parent: "Gpu") -> Device:
         total = self._ask("total", lambda h: pynvml.nvmlDeviceGetMemoryInfo(h).total)

@@ -40,7 +40,7 @@ class _Track:
     def __init__(self, gpu: Gpu) -> None:
         self.watch = Watch()
         self.energy = EnergyMeter()
-        self.traffic = Traffic(gpu.pcie_link())
+        self.traffic = Traffic(gpu.device.pcie_mib_s)
         self.last: Moment | None = None
 
 

@@ -11,6 +11,7 @@ from store.segment import Device
 NAME = "aurora"
 DRIVER = "570.124.06"
 BASELINE_MIB = 4
+USABLE = 0.865  # of what a link carries by its specification
 HOUR_S = 3600
 DAY_S = 86_400
 
@@ -180,4 +181,6 @@ def _device(settings: DemoSettings, node: str, model: GpuModel, index: int) -> D
         baseline_mib=BASELINE_MIB,
         power_limit_w=model.limit_w,
         driver_version=DRIVER,
+        pcie_mib_s=round(model.pcie_mib_s / USABLE),
+        nvlink_mib_s=round(model.nvlink_mib_s / USABLE) or None,
     )

@@ -199,6 +199,13 @@ def test_a_place_in_slurm_s_list_that_cannot_be_told_any_more_is_unknown(databas
         assert tuples(database, "SELECT position FROM gpu") == [(position,)]
 
 
+def test_what_the_links_of_a_gpu_carry_stays_known_and_nonsense_does_not_count(database: Database) -> None:
+    for hour, told_mib_s in enumerate((60_000, None, 1 << 62, -1)):
+        device = gpu(pcie_mib_s=told_mib_s, nvlink_mib_s=told_mib_s and 400_000)
+        store(database, segment(devices=[device], seq=hour, last_ms=T0 + HOUR * (hour + 1)))
+        assert tuples(database, "SELECT pcie_mib_s, nvlink_mib_s FROM gpu") == [(60_000, 400_000)]
+
+
 def test_a_gpu_may_move_to_another_node(database: Database) -> None:
     store(database, segment(node="n1", last_ms=T0 + MINUTE))
     store(database, segment(node="n2", first_ms=T0 + HOUR, last_ms=T0 + HOUR + MINUTE))
