@@ -1,6 +1,6 @@
 """The smallest parts: swatches, names from outside, terms with their meaning, state strips, coverage, icons."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from dash import html
@@ -129,14 +129,32 @@ def badge(text: str, kind: str = "plain", title: str | None = None) -> html.Span
     return html.Span(text, className=f"badge badge-{kind}", title=title or text)
 
 
-def sparkline(values: Sequence[float], what: str) -> html.Div:
-    """Returns small columns in order of time, with the range in words."""
+def sparkline(values: Sequence[float], what: str, breaks: Collection[int] = ()) -> html.Div:
+    """Returns small columns in order of time, with the range in words.
+
+    ``breaks`` are the places of the values in which the thresholds changed: the row of columns is broken before them.
+    One element cut to shape, since a table of them as single columns is thousands of elements.
+    """
     highest = max(values, default=0.0) or 1.0
     said = f"{what}: from {min(values, default=0.0):,.0f} to {max(values, default=0.0):,.0f}"
+    if breaks:
+        said += "; broken where the thresholds changed"
     return html.Div(
-        [html.I(style={"height": f"{100 * one / highest:.1f}%"}) for one in values],
         className="sparkline",
+        style={"clipPath": f"polygon({', '.join(_columns(values, highest, breaks))})"},
         role="img",
         title=said,
         **attributes(aria_label=said),
     )
+
+
+def _columns(values: Sequence[float], highest: float, breaks: Collection[int]) -> Iterator[str]:
+    """The corners of all columns in one line along the bottom, in percent; a hairline between two of them."""
+    yield "0% 100%"
+    wide = 100 / max(1, len(values))
+    for place, value in enumerate(values):
+        # A day without anything is a hairline too, so that the row is seen to go on.
+        top = f"{100 - max(4.0, 100 * value / highest):.0f}%"
+        start = place * wide + (wide / 2 if place in breaks else 0)
+        left, right = f"{start:.1f}%", f"{(place + 0.85) * wide:.1f}%"
+        yield f"{left} 100%, {left} {top}, {right} {top}, {right} 100%"

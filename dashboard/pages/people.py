@@ -9,6 +9,8 @@ from dash.development.base_component import Component
 
 from analytics.queries import hours
 from analytics.queries import people as queries
+from analytics.queries.days import days
+from analytics.queries.notes import breaks
 from analytics.queries.people import PersonRow
 from analytics.wording import format_count, format_energy, format_gpu_h, format_pct, number_gpu_h, plural
 from dashboard.components import cards, tables
@@ -66,6 +68,7 @@ def _table(request: Request, rows: list[PersonRow], by: str) -> Component:
         tables.Column(title="Idle GPU-h by day", phone=False),
     ]
     shown = rows[:MOST_ROWS]
+    broken = _broken(request)
     foot = (
         f"Total of {format_count(len(rows))}",
         _exact("held_gpu_h", total.held_gpu_h),
@@ -84,7 +87,9 @@ def _table(request: Request, rows: list[PersonRow], by: str) -> Component:
     )
     return cards.card(
         TABS[by],
-        tables.table(columns, [_row(request, row, by) for row in shown], caption=f"GPU-hours by {by}", total=foot),
+        tables.table(
+            columns, [_row(request, row, by, broken) for row in shown], caption=f"GPU-hours by {by}", total=foot
+        ),
         id="people",
         aside=links(request.address, "by", TABS, by, "Show"),
         note=note,
@@ -95,7 +100,14 @@ def _exact(figure: str, gpu_h: float) -> Component:
     return html.Span(number_gpu_h(gpu_h), **attributes(data_figure=figure, data_value=repr(gpu_h)))
 
 
-def _row(request: Request, row: PersonRow, by: str) -> Sequence[Any]:
+def _broken(request: Request) -> set[int]:
+    """The places of the days in which the thresholds of the states changed: no trend goes across them."""
+    changed = breaks(request.cur, request.window.start_ms, request.window.end_ms)
+    table = days(request.window)
+    return {place for place, day in enumerate(table) for at_ms in changed if day.start_ms <= at_ms < day.end_ms}
+
+
+def _row(request: Request, row: PersonRow, by: str, broken: set[int]) -> Sequence[Any]:
     faint = "muted" if row.little else ""
     who = filter_link(
         request.here.change(by=None), "/jobs", by, row.key, "owner not known yet: accounting has not told"
@@ -109,7 +121,7 @@ def _row(request: Request, row: PersonRow, by: str) -> Sequence[Any]:
         format_count(row.runs),
         format_count(row.findings),
         value(format_energy(row.energy_kwh)),
-        sparkline(row.daily_idle_gpu_h, "idle GPU-hours by day"),
+        sparkline(row.daily_idle_gpu_h, "idle GPU-hours by day", broken),
     )
 
 

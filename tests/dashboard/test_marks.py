@@ -1,7 +1,7 @@
 """The smallest parts of pages."""
 
 from analytics.queries.strips import StripPart
-from dashboard.components.marks import strip, strip_words
+from dashboard.components.marks import sparkline, strip, strip_words
 
 HOUR = 3_600_000
 
@@ -16,3 +16,11 @@ def test_a_strip_and_its_words_are_shares_of_gpu_time() -> None:
         ("state-idle", HOUR * 3 // 4),
     ]
     assert (first.style, [one.className for one in second.children]) == ({"flexGrow": HOUR}, ["state-active"])
+
+
+def test_a_sparkline_is_one_element_and_breaks_where_the_thresholds_changed() -> None:
+    whole, broken = sparkline([0, 5, 10], "idle"), sparkline([0, 5, 10], "idle", {1})
+    assert whole.style["clipPath"].count(",") == 12
+    assert "33.3% 50%" in whole.style["clipPath"]
+    assert "50.0% 50%" in broken.style["clipPath"]
+    assert broken.title == "idle: from 0 to 10; broken where the thresholds changed"
