@@ -19,6 +19,10 @@ CHART: Final = "chart"
 FIGURE: Final = "figure"
 DIGEST: Final = "data-digest"
 
+_NO_OUTLINE: Final = frozenset({*vars(html.Div()), "children", DIGEST})
+"""Attributes of a component that are none of its properties, and what is compared by itself."""
+_NO_OUTLINE_OF_CHART: Final = _NO_OUTLINE | {"figure"}
+
 
 def slot(name: str, children: Any) -> html.Div:
     """Returns a place of its own on the page, replaced when its content changes."""
@@ -55,8 +59,9 @@ def _outline(node: Any, *, top: bool = False) -> Any:
     name = _name(node, SLOT)
     if name is not None and not top:
         return [SLOT, name]
-    skipped = {"children", DIGEST} | ({"figure"} if _name(node, CHART) is not None else set())
-    props = {key: value for key, value in node.to_plotly_json()["props"].items() if key not in skipped}
+    skipped = _NO_OUTLINE_OF_CHART if _name(node, CHART) is not None else _NO_OUTLINE
+    # Its own attributes are the properties that were set; to_plotly_json asks each component for all that there are.
+    props = {key: value for key, value in vars(node).items() if key not in skipped}
     return [node._type, props, [_outline(child) for child in _children(node)]]  # noqa: SLF001 - its only name for the tag
 
 
