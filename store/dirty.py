@@ -4,7 +4,7 @@ Each mark carries a generation. Whoever recomputes removes only the marks whose 
 data that comes in meanwhile stays marked.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -65,12 +65,24 @@ def mark_rows(cursor: Cursor, stretches: Sequence[tuple[int, int, int]]) -> None
         cursor.execute(_MARK)
 
 
-def mark_runs(cursor: Cursor, run_keys: Sequence[int]) -> None:
-    """Marks runs with new rows and runs whose description or allocations changed."""
+_MARK_RUNS: Final = """
+    INSERT INTO dirty_run
+    SELECT run_key, currval('generations'), min(from_ms) FROM ({}) GROUP BY run_key
+    ON CONFLICT DO UPDATE SET gen = excluded.gen, from_ms = least(from_ms, excluded.from_ms)"""
+
+
+# Whose hold is cut short or freed by another run's on the same GPU, which need not be in the batch itself.
+_CUT_RUNS: Final = """
+    SELECT a.run_key, c.start_ms AS from_ms FROM allocation a JOIN batch_change c USING (gpu_key)
+    WHERE gpu_key <> 0 AND a.start_ms < coalesce(c.end_ms, $after)
+        AND coalesce(a.end_ms, $after) > coalesce(c.start_ms, c.end_ms)"""
+
+
+def mark_runs(cursor: Cursor, from_ms: Mapping[int, int]) -> None:
+    """Marks runs with new rows and runs whose description or allocations changed, and from when on."""
     cursor.execute(
-        "INSERT INTO dirty_run SELECT DISTINCT unnest($1::INTEGER[]), currval('generations') "
-        "ON CONFLICT DO UPDATE SET gen = excluded.gen",
-        [list(run_keys)],
+        _MARK_RUNS.format("SELECT unnest($1::INTEGER[]) AS run_key, unnest($2::BIGINT[]) AS from_ms"),
+        [list(from_ms), list(from_ms.values())],
     )
 
 
@@ -83,15 +95,15 @@ def mark_all(cursor: Cursor) -> None:
         ON CONFLICT DO UPDATE SET gen = excluded.gen, from_ms = excluded.from_ms, to_ms = excluded.to_ms
         """)  # noqa: S608 - a constant
     cursor.execute("""
-        INSERT INTO dirty_run SELECT run_key, currval('generations') FROM run
-        ON CONFLICT DO UPDATE SET gen = excluded.gen""")
+        INSERT INTO dirty_run SELECT run_key, currval('generations'), start_ms FROM run
+        ON CONFLICT DO UPDATE SET gen = excluded.gen, from_ms = excluded.from_ms""")
 
 
 def mark_changes(cursor: Cursor, changes: Iterable[Change], before_ms: int, after_ms: int) -> None:
     """Marks held time that is not what it was.
 
-    That is changed time itself, other runs' time on the same GPUs that a change cuts short or frees, and the time of
-    open allocations by which data now reaches further (``before_ms`` to ``after_ms``).
+    That is changed time itself, other runs' time on the same GPUs that a change cuts short or frees, and those runs,
+    and the time of open allocations by which data now reaches further (``before_ms`` to ``after_ms``).
     """
     rows = [(change.node_key, change.gpu_key, change.start_ms, change.end_ms) for change in changes]
     with cursor.table("batch_change", from_tuples(rows, _CHANGES)):
@@ -118,3 +130,4 @@ def mark_changes(cursor: Cursor, changes: Iterable[Change], before_ms: int, afte
             {_MARK}""",  # noqa: S608 - constants
             {"before": before_ms, "after": after_ms},
         )
+        cursor.execute(_MARK_RUNS.format(_CUT_RUNS), {"after": after_ms})

@@ -158,14 +158,18 @@ def _store(cursor: Cursor, items: Sequence[Parsed], received_ms: int) -> None:
     as_of_ms = dirty.as_of_ms(cursor)
     told = inventory.keep(cursor, [item.segment for item in items], as_of_ms)
     dirty.mark_rows(cursor, [*touched, *told, *inventory.of_new_gpus(cursor, known_gpus, as_of_ms)])
-    shown = {
-        final(held[position]).run.run_key
+    shown = [
+        (final(held[position]).run.run_key, item.first_ms)
         for item, held in zip(items, entries, strict=True)
         for position, _ in item.held
-    }
+    ]
     came = [stretch for item in items for stretch in item.rows.stretches]
     claimed = claims.claim(cursor, came, book.touched(), as_of_ms)
-    dirty.mark_runs(cursor, sorted(shown.union(changed, claimed)))
+    # What else changed of a run is told by its own times (mark_changes).
+    from_ms = dict.fromkeys(changed, as_of_ms)
+    for run_key, first_ms in [*shown, *((run_key, min(came)[0]) for run_key in claimed if came)]:
+        from_ms[run_key] = min(first_ms, from_ms.get(run_key, first_ms))
+    dirty.mark_runs(cursor, dict.fromkeys(claimed, as_of_ms) | from_ms)
     changes = [change for entry in (*book.touched(), *book.merged()) for change in entry.changes()]
     dirty.mark_changes(cursor, changes, before_ms, as_of_ms)
 

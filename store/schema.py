@@ -183,7 +183,8 @@ VERSION_1: tuple[str, ...] = (
     # [from_ms, to_ms) is the part of the hour that has to be computed anew.
     """CREATE TABLE dirty_hour (hour_ms BIGINT NOT NULL, node_key INTEGER NOT NULL, gen BIGINT NOT NULL,
         from_ms BIGINT NOT NULL, to_ms BIGINT NOT NULL, PRIMARY KEY (hour_ms, node_key))""",
-    "CREATE TABLE dirty_run (run_key INTEGER PRIMARY KEY, gen BIGINT NOT NULL)",
+    # from_ms: from when on the run's time has changed, which for data that comes late lies within its footprint.
+    "CREATE TABLE dirty_run (run_key INTEGER PRIMARY KEY, gen BIGINT NOT NULL, from_ms BIGINT)",
     "CREATE SEQUENCE generations START 1",
     _rollup_table("gpu_hour", "hour_ms"),
     _rollup_table("gpu_minute", "minute_ms"),

@@ -22,8 +22,10 @@ from store.samples import kept_from_ms, samples
 from store.settings import StateSettings
 
 # A run that is over is due at once. One that lasts is due when it has grown by a tenth or by an hour, whichever comes
-# first: figures of a young run are minutes old, and those of a long one cost little. One that is called idle right now
-# is due as soon as it works again: it is to be taken off that list at once.
+# first: figures of a young run are minutes old, and those of a long one cost little. Data that comes late, as from a
+# node that was away or while a store is filled, grows it as well: by the time from the late rows on to the
+# footprint's end. One that is called idle right now is due as soon as it works again: it is to be taken off that list
+# at once.
 _DUE: Final = """
 SELECT dirty_run.run_key, gen, coalesce(counted.rows, 0) AS rows
 FROM dirty_run JOIN run USING (run_key)
@@ -31,7 +33,7 @@ LEFT JOIN footprint_run USING (run_key)
 LEFT JOIN (SELECT run_key, sum(rows)::BIGINT AS rows FROM gpu_hour WHERE run_key IN (SELECT run_key FROM dirty_run)
            GROUP BY run_key) AS counted USING (run_key)
 WHERE run.end_ms IS NOT NULL OR footprint_run.run_key IS NULL
-   OR $data_to_ms - footprint_run.end_ms
+   OR greatest($data_to_ms, footprint_run.end_ms) - least(coalesce(from_ms, $data_to_ms), footprint_run.end_ms)
       >= least($refresh_ms, greatest($refresh_least_ms, $ratio * (footprint_run.end_ms - footprint_run.start_ms)))
    OR EXISTS (SELECT 1 FROM finding JOIN gpu_minute ON gpu_minute.run_key = finding.run_key
               WHERE finding.run_key = dirty_run.run_key AND rule = 'idle_now' AND closed_ms IS NULL

@@ -199,7 +199,7 @@ def test_rows_that_came_twice_count_once(scene: Scene, prints: Any) -> None:
         runs = cur.arrow("SELECT * EXCLUDE (judged) FROM footprint_run").to_pylist()
         gpus = cur.arrow("SELECT * FROM footprint_gpu").to_pylist()
         cur.execute("INSERT INTO hot BY NAME SELECT * FROM hot ORDER BY ts_ms DESC")
-        cur.execute("INSERT INTO dirty_run SELECT run_key, 1 FROM run")
+        cur.execute("INSERT INTO dirty_run (run_key, gen) SELECT run_key, 1 FROM run")
     assert prints.renew() == 1
     with prints.db.cursor() as cur:
         assert cur.arrow("SELECT * EXCLUDE (judged) FROM footprint_run").to_pylist() == runs

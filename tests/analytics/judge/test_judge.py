@@ -217,7 +217,7 @@ def _end(bench: Bench, end_ms: int) -> None:
     with bench.db.cursor() as cur:
         cur.execute("UPDATE run SET end_ms = $1, state = 'COMPLETED'", [end_ms])
         cur.execute("UPDATE allocation SET end_ms = $1", [end_ms])
-        cur.execute("INSERT OR REPLACE INTO dirty_run SELECT run_key, 99 FROM run")
+        cur.execute("INSERT OR REPLACE INTO dirty_run (run_key, gen) SELECT run_key, 99 FROM run")
 
 
 def _goes_on(bench: Bench, job: str, minutes: float, *phases: Phase) -> None:
