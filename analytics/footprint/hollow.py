@@ -31,11 +31,16 @@ def make_hollow(settings: FootprintSettings) -> str:
     gap_ms, stretch_ms = round(settings.gap_s * 1000), round(settings.stretch_s * 1000)
     return f"""
     CREATE OR REPLACE TEMP TABLE hollow AS
-    WITH rest AS (
+    WITH resting AS (
+        SELECT *, kind = 1 AND processes > 0 AS rests, lag(rests) OVER (
+            PARTITION BY run_key, gpu_key ORDER BY from_ms) AS rested
+        FROM piece),
+    rest AS (
         SELECT run_key, gpu_key, count(sm_active_pct) > 0 AND count(dram_active_pct) > 0 AS counted,
-               sum(power_w::BIGINT * ms) FILTER (kind = 1 AND processes > 0)::BIGINT / {_POWER:d}.0
-                   / sum(ms) FILTER (kind = 1 AND processes > 0 AND power_w IS NOT NULL)::BIGINT AS rest_w
-        FROM piece GROUP BY run_key, gpu_key),
+               -- the row in which the context came still holds power without one
+               sum(power_w::BIGINT * ms) FILTER (rests AND rested)::BIGINT / {_POWER:d}.0
+                   / sum(ms) FILTER (rests AND rested AND power_w IS NOT NULL)::BIGINT AS rest_w
+        FROM resting GROUP BY run_key, gpu_key),
     looks AS (
         SELECT piece.*, counted, rest_w, CASE WHEN counted THEN {counted} ELSE {quiet} AND {drawn} END AS is_hollow,
                NOT counted AND {quiet} AND {drawn} IS NULL

@@ -123,7 +123,7 @@ A100_JOBS: Final = (
     Family(
         name="pipeline-unet3d", user="tmbeki", partition="a100", gpus=4, limit_s=20 * HOUR_S, per_day=1.6,
         work_s=8 * HOUR_S, does=Stepping(compute_s=0.6, host_s=0.05, exchange_s=0.04, memory_ratio=0.8,
-                                         share=(1.0, 0.7, 0.62, 0.5), stuck=0.25),
+                                         share=(1.0, 0.7, 0.62, 0.5), stuck=0.25, load_model_s=180),
     ),
     Family(
         name="fold-batch-{n}", user="ychoi", partition="a100", limit_s=6 * HOUR_S, per_day=16, work_s=100 * MINUTE_S,

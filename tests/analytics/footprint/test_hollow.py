@@ -59,6 +59,14 @@ def test_without_counters_or_power_at_rest_nothing_is_said(scene: Scene, prints:
     assert prints.gpu(job)["hollow_unsaid_ms"] == 20 * MINUTE
 
 
+def test_the_row_in_which_a_context_came_says_nothing_about_rest(scene: Scene, prints: Any) -> None:
+    """Most of it was without one: a GPU at 150 W would look like a busy one beside that."""
+    job = scene.run([idle(0.5, held=True, power_w=60.0, processes=1), plain(30, 500, mem_util=30), plain(20, 150)])
+    prints.make(scene)
+    assert prints.gpu(job)["rest_power_w"] is None
+    assert prints.gpu(job)["hollow_unsaid_ms"] == 20 * MINUTE
+
+
 def test_work_in_between_ends_a_stretch_and_a_row_does_not(scene: Scene, prints: Any) -> None:
     spin, work = counted(10, sm=2, dram=0), counted(5, sm=60, dram=20)
     blink = counted(0.5, sm=60, dram=20)
