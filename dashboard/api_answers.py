@@ -15,6 +15,7 @@ from analytics.queries import (
     jobs,
     names,
     node,
+    node_findings,
     nodes,
     people,
     recommendations,
@@ -234,6 +235,18 @@ def notes_(asked: Asked) -> dict[str, Any]:
     return _listed(asked, items, following)
 
 
+def node_findings_(asked: Asked) -> dict[str, Any]:
+    """What administrators should look at on nodes, by kind, most GPU-hours first; of a cluster or node where asked."""
+    window, where = asked.window("7d"), asked.filter
+    found = [
+        each
+        for each in node_findings.node_findings(asked.cur, asked.viewer, window)
+        if where.cluster in {None, each.cluster} and where.node in {None, each.node}
+    ]
+    items, following = _cut(asked, found)
+    return _listed(asked, items, following, window=shown_window(window))
+
+
 def health_(asked: Asked) -> dict[str, Any]:
     """Whether the numbers can be trusted, and what to do where not."""
     answer: dict[str, Any] = plain(health.health(asked.cur, asked.viewer, asked.now_ms))
@@ -250,6 +263,7 @@ ANSWERS: Final[Mapping[str, Answer]] = {
     "/findings": findings_,
     "/findings/<int:finding_id>": finding_,
     "/recommendations": recommendations_,
+    "/node-findings": node_findings_,
     "/nodes": nodes_,
     "/nodes/<path:name>": node_,
     "/users": users_,

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import msgspec
 
+from analytics.node_findings import NODE_RULES
+from analytics.node_findings.registry import NodeRule
 from analytics.rules import RULES
 from analytics.rules.registry import Params, Rule
 from dashboard.app import find_pages
@@ -32,6 +34,12 @@ RULES_HEAD = """\
 What a run can be told about its GPUs, in the order in which idle time is given away: the first rule to claim a second
 keeps it. A threshold is set in `[analytics.rules.<id>]`, and for one partition, QOS or account in
 `[[analytics.overrides]]`.
+"""
+NODE_RULES_HEAD = """
+## On nodes, for administrators
+
+Never charged to a user: on the Health page, at `/api/v1/node-findings` and by `gpuledger findings --nodes`.
+
 """
 PAGES_HEAD = """\
 # Pages
@@ -66,7 +74,14 @@ def rules() -> str:
         title = rule.title.replace("{", "").replace("}", "")
         parts += [f"\n## `{rule.id}`: {title}\n\n{module}\n\n", f"Condition: {paragraph(rule.condition)}\n\n"]
         parts += [f"Judged {judged(rule)}. Version {rule.version}.\n\n", thresholds(rule)]
-    return "".join(parts)
+    return (
+        "".join(parts) + NODE_RULES_HEAD + table(("id", "title", "condition", "what to do"), map(of_nodes, NODE_RULES))
+    )
+
+
+def of_nodes(rule: NodeRule) -> tuple[str, ...]:
+    """Return a finding on nodes as a row."""
+    return f"`{rule.id}`", rule.title, paragraph(rule.find), rule.fix
 
 
 def paragraph(function: Callable[..., object]) -> str:

@@ -10,6 +10,7 @@ from dash.development.base_component import Component
 from analytics.queries import health as queries
 from analytics.queries.health import Health, LogRow, Unmeasurable
 from analytics.queries.logs import gathered
+from analytics.queries.node_findings import node_findings
 from analytics.queries.requests import MOST_PER_MIN
 from analytics.wording import (
     UNKNOWN,
@@ -21,6 +22,7 @@ from analytics.wording import (
     plural,
 )
 from dashboard.components import cards, tables
+from dashboard.components.administrators import administrators
 from dashboard.components.figures import Figure, figure_row
 from dashboard.components.links import node_link
 from dashboard.components.marks import Child, badge, icon, moment, name, value
@@ -35,10 +37,12 @@ def body(request: Request) -> Sequence[Any]:
     """Returns problems first, then figures, nodes, jobs and what cannot be measured here."""
     region = partial(cards.region, now_ms=request.now_ms, zone=request.zone)
     found = cards.once(lambda: queries.health(request.cur, request.viewer, request.now_ms))
+    asked = partial(node_findings, request.cur, request.viewer, request.window)
     return [
         region("sentence", "The summary", lambda: _sentence(found())),
         region("figures", "The figures", lambda: _figures(found())),
         region("nodes", "Nodes", lambda: _nodes(found(), request.zone)),
+        region("administrators", "For administrators", lambda: administrators(asked(), request.zone)),
         region("logs", "What ran", lambda: _logs(request, found())),
         region("unmeasurable", "What cannot be measured", lambda: _unmeasurable(found())),
     ]

@@ -15,11 +15,18 @@ from gpuledger.source import Source
 @filtered
 @printed
 @limited
-def command(settings: Settings, source: Source, parameters: dict[str, Any], form: str, limit: int | None) -> None:
+@click.option("--nodes", is_flag=True, help="What administrators should look at on nodes instead.")
+def command(
+    settings: Settings, source: Source, parameters: dict[str, Any], form: str, limit: int | None, *, nodes: bool
+) -> None:
     """List what was found in jobs (default: the last 7 days); `gpuledger explain ID` says why."""
+    show(settings, source, _of_nodes() if nodes else _of_jobs(), parameters, form, limit)
+
+
+def _of_jobs() -> Listing:
     from analytics import wording
 
-    listing = Listing(
+    return Listing(
         path="/api/v1/findings",
         columns=(
             ("id", lambda row: str(row["id"])),
@@ -33,4 +40,21 @@ def command(settings: Settings, source: Source, parameters: dict[str, Any], form
         right=frozenset({"id", "GPU-h"}),
         nothing="Nothing was found in this period.",
     )
-    show(settings, source, listing, parameters, form, limit)
+
+
+def _of_nodes() -> Listing:
+    from analytics import wording
+
+    return Listing(
+        path="/api/v1/node-findings",
+        columns=(
+            ("rule", lambda row: row["rule"]),
+            ("node", lambda row: row["node"] or wording.UNKNOWN),
+            ("GPU", lambda row: wording.UNKNOWN if row["gpu"] is None else str(row["gpu"])),
+            ("partition", lambda row: row["partition"] or wording.UNKNOWN),
+            ("GPU-h", lambda row: wording.UNKNOWN if row["gpu_h"] is None else wording.number_gpu_h(row["gpu_h"])),
+            ("seen", lambda row: row["sentence"]),
+        ),
+        right=frozenset({"GPU", "GPU-h"}),
+        nothing="Nothing was found on nodes in this period.",
+    )

@@ -28,7 +28,9 @@ from tests.factories.ledger import DAY, HOUR, T0, Ledger
 __all__ = ["cur", "database", "ledger"]  # fixtures
 
 NOW = T0 + 2 * DAY
-LISTS = "accounts, demand, findings, health, jobs, nodes, notes, recommendations, reports, summary, users"
+LISTS = (
+    "accounts, demand, findings, health, jobs, node-findings, nodes, notes, recommendations, reports, summary, users"
+)
 
 
 @pytest.fixture
