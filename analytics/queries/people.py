@@ -33,6 +33,7 @@ class PersonRow(msgspec.Struct, frozen=True, kw_only=True):
     idle_gpu_h: float
     unknown_gpu_h: float
     active_share_pct: float | None
+    low_share_pct: float | None
     idle_share_pct: float | None
     coverage: float | None
     energy_kwh: float | None
@@ -82,6 +83,7 @@ def _person(row: HoursRow, accounts: list[str], daily: list[list[int]]) -> Perso
         idle_gpu_h=row.idle_gpu_h,
         unknown_gpu_h=row.unknown_gpu_h,
         active_share_pct=share_pct(row.active_gpu_h, row.measured_gpu_h),
+        low_share_pct=share_pct(row.low_gpu_h, row.measured_gpu_h),
         idle_share_pct=share_pct(row.idle_gpu_h, row.measured_gpu_h),
         coverage=row.coverage,
         energy_kwh=row.energy_kwh,

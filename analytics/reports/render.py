@@ -71,7 +71,7 @@ def _section(section: Section) -> list[str]:
 
 def _paragraph(cell: Cell) -> list[str]:
     """Plain text has no links: the address stands below, whole, so that it can be clicked or copied."""
-    lines = textwrap.wrap(_text(cell), WIDTH)
+    lines = textwrap.wrap(_text(cell), WIDTH, break_on_hyphens=False)
     return [*lines, f"  {cell.href}"] if isinstance(cell, Link) and cell.href.startswith("http") else lines
 
 

@@ -8,6 +8,7 @@ import dash_mantine_components as dmc
 from dash import ALL, html
 from dash.development.base_component import Component
 
+from analytics.reports.weeks import last_complete_week
 from analytics.requests import FILTER_NAMES
 from analytics.wording import local
 from dashboard.components.attributes import attributes
@@ -49,7 +50,8 @@ def presets_of(default: str) -> dict[str, str]:
 def time_range(request: Request) -> html.Div:
     """Returns the presets and the field for any range of days."""
     address = request.address.change(**{"from": None, "to": None})
-    presets = presets_of(request.default_range)
+    week = last_complete_week(request.as_of_ms, request.zone)
+    presets = presets_of(request.default_range) | {week: "Last week"}
     custom = request.view.span not in presets
     window = request.window
     start = local(window.start_ms, request.zone).date()

@@ -21,11 +21,13 @@ def node_link(node: str) -> html.A:
     return html.A(name(node), href=node_path(node))
 
 
-def filter_link(address: Address, path: str, parameter: str, value: str | None, why: str) -> Component:
-    """Returns a name that, clicked, narrows ``path`` to itself."""
+def filter_link(
+    address: Address, path: str, parameter: str, value: str | None, why: str, *, text: str | None = None
+) -> Component:
+    """Returns a name that, clicked, narrows ``path`` to itself; ``text`` stands for it where it is given."""
     if not value:
-        return name(None, why)
-    return html.A(name(value), href=address.to(path, **{parameter: value}).href, className="quiet-link")
+        return name(text, why)
+    return html.A(name(text or value), href=address.to(path, **{parameter: value}).href, className="quiet-link")
 
 
 def finding_links(findings: Sequence[FindingMark], job_id: str, cluster: str | None = None) -> Component:

@@ -129,13 +129,13 @@ def badge(text: str, kind: str = "plain", title: str | None = None) -> html.Span
     return html.Span(text, className=f"badge badge-{kind}", title=title or text)
 
 
-def sparkline(values: Sequence[float], what: str, breaks: Collection[int] = ()) -> html.Div:
-    """Returns small columns in order of time, with the range in words.
+def sparkline(values: Sequence[float], what: str, highest: float, breaks: Collection[int] = ()) -> html.Div:
+    """Returns small columns in order of time, with the range in words; ``highest`` is the top of their scale.
 
     ``breaks`` are the places of the values in which the thresholds changed: the row of columns is broken before them.
     One element cut to shape, since a table of them as single columns is thousands of elements.
     """
-    highest = max(values, default=0.0) or 1.0
+    highest = highest or 1.0
     said = f"{what}: from {min(values, default=0.0):,.0f} to {max(values, default=0.0):,.0f}"
     if breaks:
         said += "; broken where the thresholds changed"

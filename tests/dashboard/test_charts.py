@@ -70,11 +70,11 @@ def test_share_chart_is_off_three_times() -> None:
 def test_every_chart_goes_through_the_wrapper(pages: Pages, small: Callable[..., Ledger]) -> None:
     small()
     seen = 0
-    for address in ("/", "/me", "/jobs", "/jobs/102", "/nodes/n1"):
+    for address in ("/", "/me", "/jobs/102"):
         for chart in pages.get(address).charts().values():
             assert chart["config"] == CONFIG
             seen += 1
-    assert seen >= 4
+    assert seen >= 3
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -19,7 +19,7 @@ def test_a_strip_and_its_words_are_shares_of_gpu_time() -> None:
 
 
 def test_a_sparkline_is_one_element_and_breaks_where_the_thresholds_changed() -> None:
-    whole, broken = sparkline([0, 5, 10], "idle"), sparkline([0, 5, 10], "idle", {1})
+    whole, broken = sparkline([0, 5, 10], "idle", 10), sparkline([0, 5, 10], "idle", 10, {1})
     assert whole.style["clipPath"].count(",") == 12
     assert "33.3% 50%" in whole.style["clipPath"]
     assert "50.0% 50%" in broken.style["clipPath"]

@@ -15,8 +15,8 @@ def method(context: Context) -> Section:
         f"Data to {format_time(context.data_to_ms, context.site.zone)} ({context.site.zone}).",
         context.link("How each number is computed, and the thresholds in force.", "/about", whole=True),
     ]
-    if context.site.contact:
-        paragraphs.append(f"Is a number wrong, or is there a good reason for it? Please tell {context.site.contact}.")
+    told = context.site.contact or "the people who run this cluster"
+    paragraphs.append(f"Is a number wrong, or is there a good reason for it? Please tell {told}.")
     if context.site.docs_url:
         paragraphs.append(f"How to use GPUs here: {context.site.docs_url}")
     return Section(title="How these numbers came about", paragraphs=tuple(paragraphs))

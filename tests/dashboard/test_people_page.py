@@ -1,0 +1,31 @@
+"""People: one scale for all, shares that add up, and whose hours are counted said in words."""
+
+import re
+from collections.abc import Callable
+
+from store.database import Cursor
+from tests.dashboard.pages import Pages
+from tests.factories.ledger import HOUR, T0, Ledger
+
+
+def test_the_scope_is_in_the_sentence(pages: Pages, small: Callable[..., Ledger]) -> None:
+    small()
+    assert "of account physics held" in pages.get("/people?account=physics&range=7d").text()
+    assert "of account" not in pages.get("/people?range=7d").text()
+
+
+def test_columns_of_days_have_one_scale(pages: Pages, ledger: Ledger, cur: Cursor) -> None:
+    gpu = ledger.gpu(ledger.node())
+    for number, (user, idle) in enumerate((("ann", 60), ("bob", 15))):
+        run = ledger.run(user_name=user)
+        ledger.hour(gpu, run, T0 + number * HOUR, idle=idle, active=60 - idle)
+    ledger.save(cur)
+    strips = [one for one in pages.get("/people?range=7d").walk() if one.get("className") == "sparkline"]
+    tops = [min(float(top) for top in re.findall(r"% (\d+)%", one["style"]["clipPath"])) for one in strips]
+    assert sorted(tops) == [0, 75]  # from above: the whole height, and a quarter of it
+
+
+def test_a_name_leads_to_its_overview_and_its_runs(pages: Pages, small: Callable[..., Ledger]) -> None:
+    small()
+    found = pages.get("/people?range=7d").links()
+    assert {link.partition("?")[0] for link in found if "user=ann" in link} == {"/", "/jobs"}
