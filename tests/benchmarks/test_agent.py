@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from benchmarks.agent import main
+from benchmarks.agent.measure import main
 from tests.fakenvml.building import obstacle
 
 FIGURES = [
