@@ -17,6 +17,7 @@ from analytics.queries import (
     node,
     node_findings,
     nodes,
+    pending,
     people,
     recommendations,
     reports,
@@ -81,9 +82,11 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 def _listed(asked: Asked, items: Sequence[Any], following: int | None, **more: Any) -> dict[str, Any]:
-    """A list; an empty one also tells which names of its filter nobody here bears."""
+    """A list; an empty one also tells which names of its filter nobody here bears. ``loading``: figures change yet."""
     unknown = [] if items else names.unknown(asked.cur, asked.viewer, asked.filter)
-    return {"items": plain(items), "next": None if following is None else str(following), "unknown": unknown, **more}
+    loading = pending.pending(asked.cur).sentence
+    following_ = None if following is None else str(following)
+    return {"items": plain(items), "next": following_, "unknown": unknown, "loading": loading, **more}
 
 
 def _cut(asked: Asked, rows: Sequence[Any]) -> tuple[Sequence[Any], int | None]:
@@ -140,7 +143,7 @@ def job_(asked: Asked, text: str) -> dict[str, Any]:
     if found is None or (chosen and str(keys[0]) != chosen):
         raise NotFound(f"No run {text[:60]!r} is known here; ids are such as 123, 123_4, 123+1 or cluster:123.")
     answer: dict[str, Any] = plain(found)
-    return answer | {"runs": keys}
+    return answer | {"runs": keys, "loading": pending.pending(asked.cur).sentence}
 
 
 def findings_(asked: Asked) -> dict[str, Any]:
@@ -253,6 +256,12 @@ def health_(asked: Asked) -> dict[str, Any]:
     return answer
 
 
+def pending_(asked: Asked) -> dict[str, Any]:
+    """What has come in and is not in the figures yet; ``sentence`` is null where that changes none by much."""
+    answer: dict[str, Any] = plain(pending.pending(asked.cur))
+    return answer
+
+
 Answer = Callable[..., dict[str, Any]]
 
 ANSWERS: Final[Mapping[str, Answer]] = {
@@ -270,6 +279,7 @@ ANSWERS: Final[Mapping[str, Answer]] = {
     "/accounts": accounts_,
     "/reports": reports_,
     "/notes": notes_,
+    "/pending": pending_,
     "/health": health_,
 }
 """Below /api/v1."""

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import click
+
 from gpuledger.errors import Refused
 from gpuledger.remote import Fetch, from_address, from_socket
 from gpuledger.settings import Settings
@@ -50,11 +52,15 @@ def sentence(status: int, body: bytes) -> str:
 def open_answers(settings: Settings, source: Source) -> Iterator[Answers]:
     """Opens the running hub of the source's data directory, else that directory, else the hub at its address.
 
-    Raises Refused where there is none of them.
+    Standard error says first where data is still coming in, as every page does. Raises Refused where there is none.
     """
     with contextlib.ExitStack() as opened:
         fetch = _local(settings, source, opened) if source.data else None
-        yield Answers(fetch or from_address(source.hub, settings.collector.ca_file))
+        answers = Answers(fetch or from_address(source.hub, settings.collector.ca_file))
+        loading = answers.json("/api/v1/pending")["sentence"]
+        if loading:
+            click.echo(loading, err=True)
+        yield answers
 
 
 def _local(settings: Settings, source: Source, opened: contextlib.ExitStack) -> Fetch | None:

@@ -12,6 +12,7 @@ from analytics.queries.days import midnight
 from analytics.queries.expected import expected_nodes
 from analytics.queries.health import accounting_lag_ms
 from analytics.queries.nodes import known
+from analytics.queries.pending import pending
 from analytics.queries.site import Site, site, told_at
 from analytics.wording import format_duration, format_time, local, plural
 from store.database import Cursor
@@ -57,7 +58,9 @@ def progress(cur: Cursor, viewer: Viewer, now_ms: int, zone: str = "UTC") -> Pro
     if store.kind == "slurm":
         steps.append(_accounting(cur, now_ms))
     if since_ms is not None and to_ms is not None:
-        steps += [_findings(cur, since_ms, zone), _week(since_ms, to_ms, zone)]
+        # Data that lies before and has not come in yet moves the beginning: no time can be told by it.
+        loading = pending(cur).sentence is not None
+        steps += [_findings(cur, since_ms, to_ms, zone, loading=loading), _week(since_ms, to_ms, zone, loading=loading)]
     return Progress(
         complete=since_ms is not None and all(step.done for step in steps),
         sentence=_sentence(store, zone),
@@ -106,7 +109,7 @@ def _accounting(cur: Cursor, now_ms: int) -> Step:
     return Step(id="accounting", done=True, text=f"Accounting read {format_duration(lag_ms)} ago")
 
 
-def _findings(cur: Cursor, since_ms: int, zone: str) -> Step:
+def _findings(cur: Cursor, since_ms: int, to_ms: int, zone: str, *, loading: bool) -> Step:
     judged, findings = cur.tuples(_JUDGED, {"enough": JUDGED_FROM_MS, "long": HOUR_MS})[0]
     if findings:
         return Step(id="findings", done=True, text=f"{plural(findings, 'finding')} so far")
@@ -114,10 +117,12 @@ def _findings(cur: Cursor, since_ms: int, zone: str) -> Step:
         return Step(id="findings", done=True, text=f"{plural(judged, 'run')} judged, nothing found")
     step = 5 * MINUTE_MS
     due_ms = -(-(since_ms + FIRST_FINDINGS_MS) // step) * step
+    if loading or due_ms < to_ms:
+        return Step(id="findings", done=False, text="First findings as soon as what came in is judged")
     return Step(id="findings", done=False, text=f"First findings about {local(due_ms, zone):%H:%M}", due_ms=due_ms)
 
 
-def _week(since_ms: int, to_ms: int, zone: str) -> Step:
+def _week(since_ms: int, to_ms: int, zone: str, *, loading: bool) -> Step:
     start = local(since_ms, zone).date()
     monday = start + timedelta(days=-start.weekday() % 7)
     if since_ms > midnight(monday, zone):
@@ -125,6 +130,8 @@ def _week(since_ms: int, to_ms: int, zone: str) -> Step:
     due_ms = midnight(monday + timedelta(days=7), zone)
     if to_ms >= due_ms:
         return Step(id="week", done=True, text="A full week is recorded: the first report can be made")
+    if loading:
+        return Step(id="week", done=False, text="First report as soon as a full week is read")
     day = local(due_ms, zone)
     text = f"First full week, so first report: {day:%a} {day.day} {day:%b}"
     return Step(id="week", done=False, text=text, due_ms=due_ms)

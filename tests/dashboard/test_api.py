@@ -29,7 +29,8 @@ __all__ = ["cur", "database", "ledger"]  # fixtures
 
 NOW = T0 + 2 * DAY
 LISTS = (
-    "accounts, demand, findings, health, jobs, node-findings, nodes, notes, recommendations, reports, summary, users"
+    "accounts, demand, findings, health, jobs, node-findings, nodes, notes, pending, recommendations, reports, "
+    "summary, users"
 )
 
 

@@ -11,6 +11,8 @@ import pytest
 from analytics import evidence_words
 from analytics.wording import number_gpu_h
 from gpuledger import listing
+from store.database import Database
+from store.inbox import Inbox
 from tests.gpuledger.said import refused, said
 
 LISTS = ("jobs", "findings", "recommend", "nodes")
@@ -128,3 +130,18 @@ def test_the_report_of_a_scope_is_written_where_it_is_asked_for(data: Path, tmp_
     assert refused("report", "-o", missing, "--data", data) == (
         f"{missing} cannot be written (No such file or directory); name another file."
     )
+
+
+@pytest.mark.parametrize("command", ["report", "jobs", "findings", "recommend", "job 1", "explain 1"])
+def test_a_store_that_is_being_filled_is_said_beside_its_answers(tmp_path: Path, command: str) -> None:
+    (tmp_path / "demo").mkdir()
+    with Database.open(tmp_path / "demo", synthetic=True):
+        pass
+    Inbox(tmp_path / "demo" / "inbox").close()
+    (tmp_path / "demo" / "inbox" / "waits").write_bytes(bytes(9 << 20))
+    found = said(*command.split(), "--data", tmp_path)
+    assert found.err.startswith("Still loading: 9.0 MiB to be read. Figures change until then.\n")
+
+
+def test_json_says_that_figures_change_yet(data: Path) -> None:
+    assert told(data, "jobs")["loading"] is None

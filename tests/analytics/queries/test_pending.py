@@ -69,3 +69,24 @@ def test_a_run_of_a_minute_was_not_judged_to_be_well(cur: Cursor, ledger: Ledger
     ledger.save(cur)
     step = next(step for step in progress(cur, ADMIN, T0 + MINUTE).steps if step.id == "findings")
     assert not step.done
+
+
+def test_no_time_is_told_for_what_may_be_in_the_data_that_comes_in(cur: Cursor, ledger: Ledger) -> None:
+    """A store that is filled backwards begins earlier with every batch."""
+    dirty(ledger, 40)
+    ledger.gpu(ledger.node("n2", first_ms=NOW - 30 * MINUTE, last_ms=NOW))
+    ledger.save(cur)
+    assert _told(cur) == {
+        "findings": "First findings as soon as what came in is judged",
+        "week": "First report as soon as a full week is read",
+    }
+
+
+def test_first_findings_are_not_announced_for_a_time_that_is_over(cur: Cursor, ledger: Ledger) -> None:
+    ledger.gpu(ledger.node("n1", first_ms=NOW - 6 * HOUR, last_ms=NOW))
+    ledger.save(cur)
+    assert _told(cur)["findings"] == "First findings as soon as what came in is judged"
+
+
+def _told(cur: Cursor) -> dict[str, str]:
+    return {step.id: step.text for step in progress(cur, ADMIN, NOW).steps if step.id in ("findings", "week")}
