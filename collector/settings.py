@@ -77,7 +77,9 @@ class CollectorSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     """Program that the probe `cluster` asks for nodes, partitions and reservations."""
     sacctmgr: str = "sacctmgr"
     """Program that the probe `cluster` asks for accounts; empty: on a cluster without slurmdbd."""
+    sreport: str = "sreport"
+    """Program that the probe `cluster` asks for what accounts used, for comparison; empty: it is not asked."""
     cluster_every_s: Seconds = 300.0
     """Seconds between two readings of the nodes' states; each costs slurmctld two requests."""
     cluster_timeout_s: Seconds = 60.0
-    """Seconds that one call of scontrol or sacctmgr may take."""
+    """Seconds that one call of scontrol, sacctmgr or sreport may take."""

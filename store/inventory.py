@@ -45,6 +45,11 @@ _SIGHTS: Final = {
     ),
 }  # fmt: skip
 _REQUEST: Final = pa.schema({"cluster": pa.string(), "at_ms": pa.int64(), "probe": pa.string(), "requests": pa.int32()})
+_USAGE: Final = pa.schema(
+    {
+        "cluster": pa.string(), "account": pa.string(), "day_ms": pa.int64(), "gpu_s": pa.int64(), "at_ms": pa.int64(),
+    }
+)  # fmt: skip
 UNLIMITED: Final = -1
 """max_time_ms of a partition without a limit, or of one that is not known."""
 # A MIG profile in the name that gres.conf gives an instance: a100_1g.5gb, 3g.20gb. A30s have 4 slices, all others 7.
@@ -91,7 +96,25 @@ def keep(cursor: Cursor, segments: Sequence[Segment], as_of_ms: int) -> list[tup
     requests = {(cluster, each.at_ms): (cluster, each.at_ms, "cluster", each.calls) for cluster, each in readings}
     with cursor.table("batch_request", from_tuples(list(requests.values()), _REQUEST)):
         cursor.execute("INSERT OR IGNORE INTO slurm_request BY NAME SELECT * FROM batch_request")
+    _keep_usage(cursor, readings)
     return _keep_nodes(cursor, readings, as_of_ms)
+
+
+def _keep_usage(cursor: Cursor, readings: Iterable[tuple[str, InventoryReading]]) -> None:
+    """The newest reading counts; of two of one moment the one that counts more, so that the order does not matter."""
+    newest: dict[tuple[str, str, int], tuple[int, int]] = {}
+    for _, each in readings:
+        for one in each.usage:
+            key = one.cluster, one.account, one.day_ms
+            newest[key] = max(newest.get(key, (0, 0)), (each.at_ms, one.gpu_s))
+    if not newest:
+        return
+    rows = [(*key, gpu_s, at_ms) for key, (at_ms, gpu_s) in newest.items()]
+    with cursor.table("batch_usage", from_tuples(rows, _USAGE)):
+        cursor.execute("""
+            INSERT INTO slurm_usage BY NAME SELECT * FROM batch_usage ON CONFLICT DO UPDATE
+            SET gpu_s = excluded.gpu_s, at_ms = excluded.at_ms
+            WHERE (excluded.at_ms, excluded.gpu_s) > (slurm_usage.at_ms, slurm_usage.gpu_s)""")
 
 
 def _keep_nodes(

@@ -6,13 +6,14 @@ from typing import Final
 
 import msgspec
 
-from store.segment import InventoryReading, NodeSeen, PartitionSeen, ReservationSeen
+from store.segment import AccountUsage, InventoryReading, NodeSeen, PartitionSeen, ReservationSeen
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,255}")
 _MOST_LETTERS: Final = 2_000
 _MOST_GPUS: Final = 1024  # of one node
 _MOST: Final = (1 << 31) - 1
 _MOST_MIB: Final = 1 << 32
+_MOST_GPU_S: Final = 100_000 * 86_400  # of a day
 _MOST_THINGS: Final = 100_000  # nodes, partitions, reservations, accounts of one reading
 _MOST_CALLS: Final = 1_000
 _YEAR_MS: Final = 366 * 86_400_000
@@ -56,6 +57,7 @@ def possible_readings(
                 if all(0 < len(name) <= _MOST_LETTERS for name in (one.cluster, one.name))
                 and len(one.parent or "") <= _MOST_LETTERS
             ),
+            usage=tuple(one for one in each.usage[:_MOST_THINGS] if _is_usage(one) and at(one.day_ms)),
             calls=min(max(each.calls, 0), _MOST_CALLS),
         )
         for each in readings
@@ -70,6 +72,11 @@ def _short(node: NodeSeen) -> NodeSeen:
         if isinstance(value := getattr(node, name), str) and len(value) > _MOST_LETTERS
     }
     return msgspec.structs.replace(node, **long) if long else node
+
+
+def _is_usage(one: AccountUsage) -> bool:
+    named = all(0 < len(name) <= _MOST_LETTERS for name in (one.cluster, one.account))
+    return named and 0 <= one.gpu_s <= _MOST_GPU_S
 
 
 def _is_partition(one: PartitionSeen) -> bool:

@@ -176,6 +176,9 @@ VERSION_1: tuple[str, ...] = (
     """CREATE TABLE account (
         cluster VARCHAR NOT NULL, name VARCHAR NOT NULL, parent VARCHAR NOT NULL, first_ms BIGINT NOT NULL,
         last_ms BIGINT NOT NULL, PRIMARY KEY (cluster, name, parent))""",
+    # What sreport counted for an account on a day of UTC, by the newest reading, that of at_ms.
+    """CREATE TABLE slurm_usage (cluster VARCHAR NOT NULL, account VARCHAR NOT NULL, day_ms BIGINT NOT NULL,
+        gpu_s BIGINT NOT NULL, at_ms BIGINT NOT NULL, PRIMARY KEY (cluster, account, day_ms))""",
     # Requests to slurmctld that readings cost.
     """CREATE TABLE slurm_request (cluster VARCHAR NOT NULL, at_ms BIGINT NOT NULL, probe VARCHAR NOT NULL,
         requests INTEGER NOT NULL, PRIMARY KEY (cluster, at_ms, probe))""",

@@ -19,6 +19,7 @@ import msgspec
 
 from store.segment_inventory import (
     AccountSeen,
+    AccountUsage,
     GpuGroup,
     InventoryReading,
     NodeSeen,
@@ -29,9 +30,9 @@ from store.segment_inventory import (
 from store.segment_slurm import AccountingRun, LiveRun, NodeGpus, PendingGpus, QueuePoll
 
 __all__ = [
-    "MAGIC", "MAX_BODY_BYTES", "MAX_HEAD_BYTES", "VERSION", "AccountSeen", "AccountingRun", "Column", "Device",
-    "Event", "GpuGroup", "Head", "Holding", "InventoryReading", "LiveRun", "NodeGpus", "NodeSeen", "NullReason",
-    "PartitionSeen", "PendingGpus", "ProbeRun", "ProcessSeen", "QueuePoll", "ReservationSeen", "Segment",
+    "MAGIC", "MAX_BODY_BYTES", "MAX_HEAD_BYTES", "VERSION", "AccountSeen", "AccountUsage", "AccountingRun", "Column",
+    "Device", "Event", "GpuGroup", "Head", "Holding", "InventoryReading", "LiveRun", "NodeGpus", "NodeSeen",
+    "NullReason", "PartitionSeen", "PendingGpus", "ProbeRun", "ProcessSeen", "QueuePoll", "ReservationSeen", "Segment",
     "SegmentError", "Table", "decode", "encode", "read_head", "segment_name", "standing",
 ]  # fmt: skip
 

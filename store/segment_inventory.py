@@ -70,6 +70,15 @@ class AccountSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     parent: str | None = None
 
 
+class AccountUsage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What sreport counts for the people of an account on a day of UTC, once Slurm has rolled it up."""
+
+    cluster: str
+    account: str
+    day_ms: int
+    gpu_s: int
+
+
 class InventoryReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one reading at ``at_ms`` found. ``nodes`` are those of which something is new, and once an hour all.
 
@@ -81,6 +90,7 @@ class InventoryReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     partitions: tuple[PartitionSeen, ...] = ()
     reservations: tuple[ReservationSeen, ...] = ()
     accounts: tuple[AccountSeen, ...] = ()
+    usage: tuple[AccountUsage, ...] = ()
     calls: int = 0  # requests to slurmctld that the reading cost
 
 

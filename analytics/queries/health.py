@@ -16,6 +16,7 @@ from analytics.queries.nodes import NodeRow, nodes
 from analytics.queries.pending import pending
 from analytics.queries.requests import requests_per_min
 from analytics.queries.site import site, told_at
+from analytics.queries.slurm_usage import AccountDay, slurm_usage
 from analytics.wording import format_duration, format_time, plural
 from store import samples
 from store.catalog import BY_NAME, NULL_REASONS
@@ -80,6 +81,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     probes: list[LogRow]
     unmeasurable: list[Unmeasurable]
     slurm: SlurmHours | None
+    accounts: list[AccountDay]
     store_bytes: int
     rows: int
     synthetic: bool
@@ -150,6 +152,7 @@ def health(cur: Cursor, viewer: Viewer, now_ms: int) -> Health:
         jobs=job_rows,
         probes=probe_rows,
         unmeasurable=_unmeasurable(cur, seen_ms),
+        accounts=[] if store.data_from_ms is None or to_ms is None else slurm_usage(cur, store.data_from_ms, to_ms),
         slurm=_slurm(cur, store.data_from_ms, seen_ms),
         store_bytes=sum(file.stat().st_size for file in cur.database.directory.glob(f"{FILE_NAME}*"))
         + samples.sealed_bytes(cur),

@@ -1,10 +1,11 @@
-"""What the Slurm cluster has, by scontrol and sacctmgr, on one host: nodes, partitions, reservations and accounts.
+"""What the Slurm cluster has, by scontrol, sacctmgr, sreport on one host: nodes, partitions, reservations, accounts.
 
 Nodes cost slurmctld two requests (it is asked for partitions beside them), partitions and reservations one each,
-accounts none; docs/adr/0006 says why nodes are read every five minutes and the others more seldom. (This host's own
-GPUs are collector.inventory.)
+accounts and what they used none; docs/adr/0006 says why nodes are read every five minutes and the others more seldom.
+(This host's own GPUs are collector.inventory.)
 """
 
+from datetime import UTC, datetime
 from typing import Final, TypeVar
 
 import msgspec
@@ -14,8 +15,11 @@ from collector.readings import Moment, Report
 from collector.slurm_command import SlurmCommand, SlurmProblem
 from store.formats.sacctmgr import FIELDS, parse_accounts
 from store.formats.scontrol import Parsed, Refusal, parse_nodes, parse_partitions, parse_reservations
+from store.formats.sreport import FIELDS as USAGE_FIELDS
+from store.formats.sreport import parse_usage
 from store.segment import (
     AccountSeen,
+    AccountUsage,
     Event,
     InventoryReading,
     NodeSeen,
@@ -29,6 +33,8 @@ T = TypeVar("T")
 _LAYOUT_EVERY_S: Final = 600  # partitions and reservations
 _ACCOUNTS_EVERY_S: Final = 3600
 _ALL_NODES_EVERY_S: Final = 3600
+_USAGE_DAYS: Final = 3  # whole days before today
+_DAY_MS: Final = 86_400_000
 _EARLY_S: Final = 30.0  # readings come a little early or late: a rhythm is kept to its nearest reading
 _CALLS_FOR_NODES: Final = 2
 _CALLS_FOR_LAYOUT: Final = 2
@@ -40,11 +46,14 @@ class ClusterProbe:
     name = "cluster"
     needs_driver = False
 
-    def __init__(self, scontrol: SlurmCommand, sacctmgr: SlurmCommand | None, every_s: float) -> None:
-        """``sacctmgr`` is None on a cluster without slurmdbd."""
+    def __init__(
+        self, scontrol: SlurmCommand, sacctmgr: SlurmCommand | None, sreport: SlurmCommand | None, every_s: float
+    ) -> None:
+        """``sacctmgr`` and ``sreport`` are None on a cluster without slurmdbd."""
         self.every_s = every_s
         self._scontrol = scontrol
         self._sacctmgr = sacctmgr
+        self._sreport = sreport
         self._known: dict[str, NodeSeen] = {}
         self._read_ms: int | None = None  # the last reading of the nodes
         self._last_s: dict[str, float] = {}  # by kind, on the steady clock
@@ -55,14 +64,15 @@ class ClusterProbe:
         problems: list[str] = []
         refused: list[Refusal] = []
         reading = InventoryReading(at_ms=moment.wall_ms)
-        for part in (self._nodes, self._layout, self._accounts):
+        for part in (self._nodes, self._layout, self._accounts, self._usage):
             try:
                 reading = part(moment, reading, refused)
             except SlurmProblem as error:
                 problems.append(str(error))
         fresh = sorted({refusal.reason for refusal in refused} - self._told)
         self._told.update(fresh)
-        found = len(reading.nodes) + len(reading.partitions) + len(reading.reservations) + len(reading.accounts)
+        kinds = (reading.nodes, reading.partitions, reading.reservations, reading.accounts, reading.usage)
+        found = sum(map(len, kinds))
         return Report(
             inventory=reading if found or reading.calls else None,
             count=found,
@@ -105,6 +115,33 @@ class ClusterProbe:
         self._last_s["accounts"] = moment.steady_s
         return msgspec.structs.replace(reading, accounts=accounts)
 
+    def _usage(self, moment: Moment, reading: InventoryReading, refused: list[Refusal]) -> InventoryReading:
+        """Slurm rolls up hour by hour, and again where runs came late: the last days are asked for again."""
+        if self._sreport is None or not self._is_due("usage", _ACCOUNTS_EVERY_S, moment):
+            return reading
+        today_ms = moment.wall_ms // _DAY_MS * _DAY_MS
+        usage: list[AccountUsage] = []
+        for day_ms in range(today_ms - _USAGE_DAYS * _DAY_MS, today_ms, _DAY_MS):
+            start, end = (
+                f"{datetime.fromtimestamp(at / 1000, UTC):%Y-%m-%dT00:00:00}" for at in (day_ms, day_ms + _DAY_MS)
+            )
+            output = self._sreport.ask(
+                *(
+                    "--noheader",
+                    "--parsable2",
+                    "-t",
+                    "Seconds",
+                    "-T",
+                    "gres/gpu",
+                    "cluster",
+                    "AccountUtilizationByUser",
+                ),
+                *(f"start={start}", f"end={end}", f"format={','.join(USAGE_FIELDS)}"),
+            )
+            usage += _kept(parse_usage(output, day_ms), refused)
+        self._last_s["usage"] = moment.steady_s
+        return msgspec.structs.replace(reading, usage=tuple(usage))
+
     def _is_due(self, kind: str, every_s: float, moment: Moment) -> bool:
         last_s = self._last_s.get(kind)
         return last_s is None or moment.steady_s - last_s >= every_s - _EARLY_S
@@ -143,7 +180,24 @@ def build(context: Context) -> ClusterProbe:
         probe="cluster",
         look="see whether slurmdbd answers (sacctmgr ping), or set collector.sacctmgr to nothing where there is none",
     )
-    return ClusterProbe(scontrol, sacctmgr if settings.sacctmgr else None, settings.cluster_every_s)
+    sreport = SlurmCommand(
+        settings.sreport,
+        settings.cluster_timeout_s,
+        setting="collector.sreport",
+        probe="cluster",
+        look="see whether slurmdbd answers (sacctmgr ping), or set collector.sreport to nothing where there is none",
+        environment={"TZ": "UTC"},  # days are those of UTC, whatever the zone of this host
+    )
+    return ClusterProbe(
+        scontrol,
+        sacctmgr if settings.sacctmgr else None,
+        sreport if settings.sreport else None,
+        settings.cluster_every_s,
+    )
+
+
+def _day(at_ms: int) -> str:
+    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%dT00:00:00}"
 
 
 def _kept(parsed: Parsed[T], refused: list[Refusal]) -> tuple[T, ...]:

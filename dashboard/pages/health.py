@@ -26,6 +26,7 @@ from dashboard.components.administrators import administrators
 from dashboard.components.figures import Figure, figure_row
 from dashboard.components.links import node_link
 from dashboard.components.marks import Child, badge, icon, moment, name, value
+from dashboard.components.slurm_count import slurm_count
 from dashboard.page import Page
 from dashboard.request import Request
 
@@ -44,6 +45,7 @@ def body(request: Request) -> Sequence[Any]:
         region("nodes", "Nodes", lambda: _nodes(found(), request.zone)),
         region("administrators", "For administrators", lambda: administrators(asked(), request.zone)),
         region("logs", "What ran", lambda: _logs(request, found())),
+        region("slurm-count", "Slurm's own count", lambda: slurm_count(found().accounts)),
         region("unmeasurable", "What cannot be measured", lambda: _unmeasurable(found())),
     ]
 

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from store.database import Cursor
 from tests.dashboard.conftest import NOW
 from tests.dashboard.pages import Pages
-from tests.factories.ledger import MINUTE, Ledger
+from tests.factories.ledger import DAY, HOUR, MINUTE, T0, Ledger
+
+DAY_4 = T0 + 3 * DAY
 
 
 def test_nodes_that_are_out_of_use_or_unreported_are_listed(
@@ -25,3 +27,16 @@ def test_nodes_that_are_out_of_use_or_unreported_are_listed(
     assert "no agent reports" in text
     assert "n8" not in text
     assert "Slurm calls it idle, drain" in pages.get("/nodes/n2").text()
+
+
+def test_accounts_that_slurm_counts_otherwise_are_named_with_the_reason(
+    pages: Pages, ledger: Ledger, cur: Cursor
+) -> None:
+    run = ledger.run(start_ms=DAY_4, end_ms=DAY_4 + HOUR, alloc_gpus=1, db_index=7)
+    ledger.hour(ledger.gpu(ledger.node()), run, DAY_4, active=60)
+    ledger.put("slurm_usage", cluster="c1", account="physics", day_ms=DAY_4, gpu_s=900, at_ms=NOW)
+    ledger.put("slurm_usage", cluster="c1", account="bio", day_ms=DAY_4, gpu_s=0, at_ms=NOW)
+    ledger.save(cur)
+    text = pages.get("/health").text()
+    assert "1 of 2 accounts and days agree; sreport has 2 of them" in text
+    assert "Slurm has not rolled all of the day up yet" in text

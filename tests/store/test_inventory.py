@@ -13,6 +13,7 @@ from store.database import Database
 from store.schema import NODE_WORD_MS, WHOLE
 from store.segment import (
     AccountSeen,
+    AccountUsage,
     GpuGroup,
     LiveRun,
     NodeGpus,
@@ -170,6 +171,17 @@ def test_the_rest_is_kept_from_first_to_last_sight(database: Database) -> None:
             ("physics", "root", T0 + 2 * MINUTE), ("root", "", T0 + 2 * MINUTE),
         ]  # fmt: skip
         assert cursor.scalar("SELECT CAST(sum(requests) AS INTEGER) FROM slurm_request") == 12
+
+
+def test_the_newest_word_on_what_an_account_used_counts(database: Database) -> None:
+    def reading(at_ms: int, gpu_s: int, seq: int) -> Segment:
+        used = AccountUsage(cluster="c1", account="physics", day_ms=T0, gpu_s=gpu_s)
+        return inventory(at_ms=at_ms, seq=seq, usage=(used,))
+
+    store(database, reading(T0 + HOUR, 5, 1))
+    store(database, reading(T0 + 2 * HOUR, 9, 2), reading(T0, 1, 0))
+    with database.cursor() as cursor:
+        assert cursor.tuples("SELECT gpu_s, at_ms FROM slurm_usage") == [(9, T0 + 2 * HOUR)]
 
 
 @pytest.mark.parametrize(

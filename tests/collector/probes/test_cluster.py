@@ -14,6 +14,7 @@ case "$*" in
   *"show node"*) cat {folder}/nodes ;;
   *"show partition"*) cat {folder}/partitions ;;
   *"show reservation"*) echo "No reservations in the system" ;;
+  *AccountUtilization*) cat {folder}/usage ;;
   *associations*) test -e {folder}/away && {{ echo "Connection refused" >&2; exit 1; }}; cat {folder}/accounts ;;
 esac
 """
@@ -31,14 +32,18 @@ class Site:
 
     def __init__(self, folder):
         self.folder = folder
-        for name in ("scontrol", "sacctmgr"):
+        for name in ("scontrol", "sacctmgr", "sreport"):
             (folder / name).write_text(SCRIPT.format(folder=folder))
             (folder / name).chmod(0o755)
         (folder / "partitions").write_text("PartitionName=gpu Default=YES MaxTime=UNLIMITED Nodes=g[1-2] State=UP\n")
         (folder / "accounts").write_text("alpha|root||\nalpha|physics|root|\n")
+        (folder / "usage").write_text("alpha|root||gres/gpu|90\nalpha|bio||gres/gpu|90\nalpha|bio|ann|gres/gpu|90\n")
         self.nodes(node("g1"), node("g2"))
         settings = CollectorSettings(
-            probes=("cluster",), scontrol=str(folder / "scontrol"), sacctmgr=str(folder / "sacctmgr")
+            probes=("cluster",),
+            scontrol=str(folder / "scontrol"),
+            sacctmgr=str(folder / "sacctmgr"),
+            sreport=str(folder / "sreport"),
         )
         (self.probe,) = build_probes(Context(settings, Inventory(), "login1", "alpha"))
 
@@ -65,7 +70,8 @@ def test_all_at_the_start_and_then_what_is_new(site):
     assert [seen.name for seen in first.nodes] == ["g1", "g2"]
     assert [seen.name for seen in first.partitions] == ["gpu"]
     assert [(seen.name, seen.parent) for seen in first.accounts] == [("root", None), ("physics", "root")]
-    assert (site.calls(), first.calls, site.report.error) == (4, 4, "")
+    assert [(used.account, used.gpu_s) for used in first.usage] == [("bio", 90)] * 3
+    assert (site.calls(), first.calls, site.report.error) == (7, 4, "")
     second = site.read(300)
     assert (second.nodes, second.partitions, second.accounts, second.calls) == ((), (), (), 2)
     assert site.calls() == 1

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from store.formats.sacctmgr import parse_accounts
 from store.formats.scontrol import parse_nodes, parse_partitions, parse_reservations
+from store.formats.sreport import parse_usage
 from store.segment import GpuGroup, standing
 
 AT_MS = 1_800_000_000_000
@@ -138,9 +139,19 @@ def test_accounts_and_the_ones_above_them():
     assert len(parsed.refusals) == 1
 
 
+def test_what_people_of_an_account_used():
+    text = (
+        "alpha|root||gres/gpu|190\nalpha|bio||gres/gpu|190\nalpha|bio|ann|gres/gpu|90\nalpha|bio|bob|gres/gpu|100\nx\n"
+    )
+    parsed = parse_usage(text.encode(), AT_MS)
+    assert [(one.cluster, one.account, one.gpu_s, one.day_ms) for one in parsed.found] == [("alpha", "bio", 190, AT_MS)]
+    assert len(parsed.refusals) == 1
+
+
 @given(st.binary(max_size=300) | st.text(max_size=300).map(lambda text: (line(after=text) + text).encode()))
 def test_any_bytes_give_records_or_refusals(data):
     parse_nodes(data, AT_MS)
     parse_partitions(data)
     parse_reservations(data)
     parse_accounts(data)
+    parse_usage(data, AT_MS)
