@@ -1,6 +1,7 @@
 """One device of the driver: a GPU, or a MIG instance of one."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -39,9 +40,10 @@ class ActivityPair:
         self.request = pynvml.c_nvmlGpmMetricsGet_t(version=pynvml.NVML_GPM_METRICS_GET_VERSION)
 
     def free(self) -> None:
-        """Gives the buffers back."""
+        """Gives the buffers back, also to a driver that has been closed meanwhile."""
         for sample in (self.older, self.newer):
-            pynvml.nvmlGpmSampleFree(sample)
+            with suppress(pynvml.NVMLError):
+                pynvml.nvmlGpmSampleFree(sample)
 
 
 class Gpu:

@@ -118,3 +118,11 @@ def test_a_reason_never_replaces_what_is_told_already():
     row = {"pcie_rx_mib": Reason.WRAPS, "util_pct": 5}
     add_values(row, {"pcie_rx_mib": Reason.NOT_SUPPORTED, "util_pct": Reason.FAILED, "sm_active_pct": Reason.FAILED})
     assert row == {"pcie_rx_mib": Reason.WRAPS, "util_pct": 5, "sm_active_pct": Reason.FAILED}
+
+
+def test_a_driver_that_was_closed_takes_its_buffers_back_without_a_word(reading, node):
+    reading.at(0)
+    reading.at(10)
+    closed = BUSY + "return.nvmlGpmSampleFree=UNINITIALIZED\n"
+    assert reading.at(20, closed + "gpu.0.lost=1\n") is None
+    assert reading.at(600, closed) == {}
