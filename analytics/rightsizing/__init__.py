@@ -1,4 +1,4 @@
-"""What to ask for next time: the number of GPUs and the time limit of a family of runs (definitions, section 6)."""
+"""What to ask for next time: GPUs, their model, cores and time limit of a family of runs (definitions, section 6)."""
 
 from analytics.rightsizing.run_all import rightsize
 

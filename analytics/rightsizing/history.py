@@ -20,14 +20,23 @@ WITH used AS (
            sum(mem_max_mib ORDER BY gpu_key) FILTER (first_active_ms IS NOT NULL OR idle_held_ms >= $held_ms)
                AS mem_mib,
            list(energy_j ORDER BY energy_j) AS energies_j
-    FROM footprint_gpu JOIN gpu USING (gpu_key) GROUP BY run_key)
+    FROM footprint_gpu JOIN gpu USING (gpu_key) GROUP BY run_key),
+starved AS (
+    SELECT run_key, (numbers ->> 'node_cores_per_gpu')::DOUBLE AS node_cores_per_gpu
+    FROM finding WHERE rule = 'cpu_starved' AND closed_ms IS NULL),
+fits AS (
+    SELECT run_key, numbers ->> 'model' AS smaller_model, (numbers ->> 'model_memory_mib')::DOUBLE AS smaller_mib,
+           nullif(regexp_extract(fix, '#SBATCH --gres=[^\n]*'), '') AS smaller_line
+    FROM finding WHERE rule = 'gpu_model_oversized' AND closed_ms IS NULL)
 SELECT run_key, family, run.cluster, user_name AS user, account, "partition", model, name,
        replace({MASKED_NAME_SQL}, '#', '*') AS name_pattern, nodes,
        req_gpus AS asked_gpus, {SUBMISSION_SQL} AS submission, state, f.start_ms, f.end_ms, finished,
        coalesce(elapsed_ms, f.end_ms - f.start_ms) AS elapsed_ms, timelimit_ms, timelimit_unlimited, coverage,
        coalesce(gpus_peak, 0) AS gpus_peak, coalesce(mem_mib, 0)::DOUBLE AS mem_mib, mem_total_mib, energies_j,
-       coalesce(share, 1) AS share
+       coalesce(share, 1) AS share, gpu_type, alloc_cpus::DOUBLE / nullif(f.gpus, 0) AS cores_per_gpu,
+       node_cores_per_gpu, f.util_mean_pct, smaller_model, smaller_mib, smaller_line
 FROM footprint_run f JOIN run USING (run_key) LEFT JOIN used USING (run_key)
+LEFT JOIN starved USING (run_key) LEFT JOIN fits USING (run_key)
 WHERE kind = 'job' AND NOT shared AND req_gpus >= 1 AND family IS NOT NULL AND f.end_ms >= $from_ms
 ORDER BY family, f.start_ms, run_key"""  # noqa: S608 - a constant
 
@@ -60,6 +69,13 @@ class PastRun(msgspec.Struct, frozen=True, kw_only=True):
     mem_total_mib: int | None
     energies_j: list[float | None] | None
     share: float  # of a physical GPU that one of its GPUs is
+    gpu_type: str | None = None  # as Slurm names it
+    cores_per_gpu: float | None = None
+    node_cores_per_gpu: float | None = None  # where the run was found to wait for cores
+    util_mean_pct: float | None = None
+    smaller_model: str | None = None  # where it was found to fit one; with its memory and the line that asks for it
+    smaller_mib: float | None = None
+    smaller_line: str | None = None
 
     def gpus_needed(self, fill_ratio: float) -> int:
         """GPUs this run could not have done without: those in use at once, and those its memory fills."""

@@ -5,9 +5,11 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
+from analytics.rightsizing.cores import more_cores
 from analytics.rightsizing.gpus import fewer_gpus
 from analytics.rightsizing.history import histories
 from analytics.rightsizing.proposal import Proposal, proposal
+from analytics.rightsizing.smaller_gpu import smaller_gpu
 from analytics.rightsizing.time_limit import shorter_time
 from analytics.rightsizing.waits import Waits
 from analytics.settings import RightsizingSettings
@@ -33,7 +35,12 @@ def rightsize(db: Database, now_ms: int, settings: RightsizingSettings) -> int:
         waits = Waits(cur, now_ms, settings)
         made: list[Proposal] = []
         for history in histories(cur, now_ms, settings):
-            changes = (fewer_gpus(history, waits, settings, now_ms), shorter_time(history, waits, settings))
+            changes = (
+                fewer_gpus(history, waits, settings, now_ms),
+                smaller_gpu(history, waits),
+                more_cores(history),
+                shorter_time(history, waits, settings),
+            )
             made += [
                 proposal(history, change, settings, now_ms)
                 for change in changes

@@ -13,7 +13,7 @@ _BY_GPUS: Final = """
 SELECT median(f.start_ms - submit_ms)::DOUBLE AS median_ms, count(*)::INTEGER AS runs
 FROM footprint_run f JOIN run USING (run_key)
 WHERE submit_ms IS NOT NULL AND f.start_ms >= submit_ms AND f.start_ms >= $from_ms AND cluster = $cluster
-  AND "partition" IS NOT DISTINCT FROM $partition AND req_gpus = $gpus
+  AND ($anywhere OR "partition" IS NOT DISTINCT FROM $partition) AND req_gpus = $gpus
   AND ($least_ms::BIGINT IS NULL OR timelimit_ms >= $least_ms OR timelimit_unlimited)
   AND ($most_ms::BIGINT IS NULL OR timelimit_ms <= $most_ms)
   AND EXISTS (SELECT 1 FROM allocation JOIN gpu USING (gpu_key)
@@ -39,6 +39,10 @@ class Waits:
         """Returns the wait of runs that asked for this many GPUs."""
         return self._wait(like, gpus, None, None)
 
+    def on_model(self, like: PastRun, model: str | None) -> Wait:
+        """Returns the wait of runs with as many GPUs of another model, in whatever partition has it."""
+        return self._wait(msgspec.structs.replace(like, model=model), like.asked_gpus, None, None, anywhere=True)
+
     def by_time(self, like: PastRun, at_least_ms: int | None = None, at_most_ms: int | None = None) -> Wait:
         """Returns the wait of runs with as many GPUs and such a time limit."""
         return self._wait(like, like.asked_gpus, at_least_ms, at_most_ms)
@@ -52,11 +56,14 @@ class Waits:
             return f"Shorter wait: {those_then} started after {compared} for {those_now}."
         return f"No shorter wait seen: {those_then} started after {compared} for {those_now}."
 
-    def _wait(self, like: PastRun, gpus: int, least_ms: int | None, most_ms: int | None) -> Wait:
+    def _wait(
+        self, like: PastRun, gpus: int, least_ms: int | None, most_ms: int | None, *, anywhere: bool = False
+    ) -> Wait:
         asked = {
             "from_ms": self._from_ms,
             "cluster": like.cluster,
             "partition": like.partition,
+            "anywhere": anywhere,
             "model": like.model,
             "gpus": gpus,
             "least_ms": least_ms,
