@@ -18,12 +18,13 @@ SAYS_PID = "sh -c 'echo $SLURM_PROCID $$; exec sleep 120'"
 @pytest.fixture
 def jobs(slurm_cluster: SlurmCluster) -> Iterator[dict[str, int]]:
     """Three jobs that hold the four GPUs of the node: a batch job, one bound to tasks, and an idle allocation."""
+    here = f"--nodelist={slurm_cluster.nodes[0]}"
     made = {
-        "batch": slurm_cluster.submit("alice", "--gres=gpu:1", script="#!/bin/sh\nexec sleep 120\n"),
+        "batch": slurm_cluster.submit("alice", "--gres=gpu:1", here, script="#!/bin/sh\nexec sleep 120\n"),
         "bound": slurm_cluster.submit(
-            "bob", "-n2", "--gpus-per-task=1", script=f"#!/bin/sh\nunset SLURM_JOB_GPUS\nexec srun {SAYS_PID}\n"
+            "bob", "-n2", "--gpus-per-task=1", here, script=f"#!/bin/sh\nunset SLURM_JOB_GPUS\nexec srun {SAYS_PID}\n"
         ),
-        "idle": salloc(slurm_cluster, "alice"),
+        "idle": salloc(slurm_cluster, "alice", here),
     }
     yield made
     for job in made.values():
@@ -31,8 +32,8 @@ def jobs(slurm_cluster: SlurmCluster) -> Iterator[dict[str, int]]:
         slurm_cluster.wait(job)
 
 
-def salloc(cluster: SlurmCluster, user: str) -> int:
-    cluster.as_user(user, "salloc", "--no-shell", "--gres=gpu:1", "--job-name=idle")
+def salloc(cluster: SlurmCluster, user: str, *options: str) -> int:
+    cluster.as_user(user, "salloc", "--no-shell", "--gres=gpu:1", "--job-name=idle", *options)
     return int(cluster.as_root("squeue", "-h", "-u", user, "-n", "idle", "-o", "%A"))
 
 
@@ -41,7 +42,7 @@ def test_jobs_are_found_by_their_steps_and_processes(
 ) -> None:
     if reason := obstacle():
         pytest.skip(reason)
-    (node,) = slurm_cluster.nodes
+    node = slurm_cluster.nodes[0]
     truth = {
         name: slurm_cluster.eventually(lambda job=job: slurm_cluster.hook_environment(node, job, "prolog"))
         for name, job in jobs.items()
