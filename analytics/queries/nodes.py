@@ -31,6 +31,7 @@ class GpuNow(msgspec.Struct, frozen=True, kw_only=True):
 
     ``state`` is unknown where the node is silent, and where the GPU's own newest row is 3 intervals older than its
     node's, because it does not answer.
+    ``position`` is its place in Slurm's list of the node's GPUs, which IDX counts; ``index`` is the driver's own.
     Without a holder it is unallocated, or stray where a Slurm node shows work or memory with no allocation behind it.
     """
 
@@ -49,6 +50,7 @@ class GpuNow(msgspec.Struct, frozen=True, kw_only=True):
     power_limit_w: float | None
     temp_c: float | None
     row_ms: int | None
+    position: int | None = None
 
 
 class NodeRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,7 +128,8 @@ _NOW: Final = """
         CASE WHEN h.seen THEN h.run_key END AS run_key, CASE WHEN h.seen THEN h.job_id END AS job_id,
         CASE WHEN h.seen THEN h.user_name END AS "user",
         s.util_pct / 10 AS util_pct, CAST(s.mem_used_mib AS DOUBLE) AS mem_used_mib, g.mem_total_mib,
-        s.power_w / 10 AS power_w, g.power_limit_w, CAST(s.temp_c AS DOUBLE) AS temp_c, s.ts_ms AS row_ms
+        s.power_w / 10 AS power_w, g.power_limit_w, CAST(s.temp_c AS DOUBLE) AS temp_c, s.ts_ms AS row_ms,
+        g.position
     FROM gpu g JOIN node n ON n.node_key = g.node_key LEFT JOIN row s ON s.gpu_key = g.gpu_key
         LEFT JOIN holder h ON h.gpu_key = g.gpu_key
     WHERE list_contains($node_keys, g.node_key) ORDER BY g.node_key, g.idx, g.gpu_key"""

@@ -15,7 +15,7 @@ NOW = T0 + 2 * HOUR
 def one_node(cur: Cursor, ledger: Ledger) -> None:
     """Four GPUs: working, idle and held, stray, free; and a silent node."""
     key = ledger.node("n1", last_ms=NOW, first_ms=T0)
-    gpus = [ledger.gpu(key, pci_bus_id=f"0000:0{n}:00.0", minor=n) for n in range(4)]
+    gpus = [ledger.gpu(key, pci_bus_id=f"0000:0{n}:00.0", minor=n, position=3 - n) for n in range(4)]
     run = ledger.run("77", end_ms=None, user_name="bob")
     for gpu, util, memory in ((gpus[0], 900, 9_000), (gpus[1], 0, 9_000)):
         ledger.hold(run, gpu)
@@ -35,6 +35,7 @@ def test_what_each_gpu_does_now(cur: Cursor, ledger: Ledger) -> None:
     first, second = nodes(cur, ADMIN, NOW)
     assert [gpu.state for gpu in first.gpu_now] == ["active", "idle_held", "stray", "unallocated"]
     assert [(gpu.job_id, gpu.user) for gpu in first.gpu_now][:3] == [("77", "bob"), ("77", "bob"), (None, None)]
+    assert [gpu.position for gpu in first.gpu_now] == [3, 2, 1, 0]
     busy = first.gpu_now[0]
     assert (busy.util_pct, busy.mem_used_mib, busy.power_w, busy.temp_c, busy.row_ms) == (90, 9_000, 300, 60, NOW)
     assert (first.silent, first.gpus, first.held_gpu_h_day, first.idle_gpu_h_day, first.coverage_day) == (
