@@ -108,7 +108,8 @@ class HookAttribution:
 
     def holdings(self, now_ms: int, devices: Sequence[Device]) -> list[Holding]:
         """Returns the holds that last, and those that ended (see collector.holdings.Attribution)."""
-        self._gpu_list.look(now_ms)
+        if devices:  # the host that reads accounting has none, and may have no slurmd
+            self._gpu_list.look(now_ms)
         marks, lasting = self._read(now_ms)
         self._holds |= {run: self._begin(lasting[run]) for run in lasting.keys() - self._holds.keys()}
         ended = [*self._with_a_mark(marks, devices, now_ms), *self._without_a_file(lasting, now_ms)]

@@ -27,17 +27,19 @@ class FoundJobs:
         """Jobs whose end a drop-file has told while processes of them were left."""
 
     def holdings(
-        self, claims: Mapping[str, Claim], hooked: Collection[str], now_ms: int, devices: Sequence[Device]
+        self, claims: Mapping[str, Claim], told: Collection[Holding], now_ms: int, devices: Sequence[Device]
     ) -> list[Holding]:
         """Returns the jobs that last and those that ended.
 
         Args:
             claims: by job id.
-            hooked: jobs whose drop-file was there at this moment; it says all that is to be said of them.
+            told: what drop-files say at this moment; of these jobs it is all that is to be said.
             now_ms: the moment.
             devices: the node's devices.
         """
-        self.over = {job for job in self.over | set(hooked) if self._groups.life_of(job) is Life.ALIVE}
+        hooked = {holding.job_id for holding in told}
+        ended_now = {holding.job_id for holding in told if holding.end_ms is not None}
+        self.over = {job for job in self.over | ended_now if self._groups.life_of(job) is Life.ALIVE}
         found = self._carried.found
         found[:] = [hold for hold in found if hold.job_id not in hooked]
         known = {device.uuid for device in devices}

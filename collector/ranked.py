@@ -57,7 +57,7 @@ class RankedAttribution:
         told = self._hooks.holdings(now_ms, devices)
         by_hook = {holding.job_id: holding for holding in told if holding.end_ms is None}
         claims = self._claims(Scene(now_ms, processes, lambda words: self._hooks.place(words, devices)), by_hook)
-        found = self._found.holdings(claims, {holding.job_id for holding in told}, now_ms, devices)
+        found = self._found.holdings(claims, told, now_ms, devices)
         everything = [*(self._completed(holding, claims) for holding in told), *found]
         self._note_disputes(everything, found, processes, now_ms)
         return _marked(everything, may_share=self._hooks.may_share)

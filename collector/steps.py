@@ -55,6 +55,8 @@ class StepEnvironments:
             try:
                 data = (folder / "environ").read_bytes()
                 uid = folder.stat().st_uid
+            except PermissionError:
+                return _Said((), is_bound=False, uid=None)  # nor will it be allowed at the next look
             except OSError:
                 continue
             pairs = (word.split("=", 1) for word in data.decode(errors="replace").split("\0") if "=" in word)

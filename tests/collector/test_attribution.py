@@ -267,6 +267,12 @@ def test_places_are_counted_in_slurm_s_own_list(node):
     assert node.daemon.positions(DEVICES) == {3: 0, 1: 1, 2: 2}
 
 
+def test_where_there_is_no_gpu_nobody_asks_for_slurm_s_list(node):
+    node.devices = []
+    node.ask(1)
+    assert node.slurmd.calls == []
+
+
 def test_what_a_job_holds_stays_though_slurm_s_list_is_another_later(node):
     node.slurmd.begin(20, 1.0)
     node.prolog(12, "0")

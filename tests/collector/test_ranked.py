@@ -1,5 +1,7 @@
 """Jobs without a drop-file: found by the site's files, their steps or their processes; never on another's GPU."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.collector.slurmd_program import BTIME_S, RECORD
@@ -96,6 +98,26 @@ def test_without_the_right_to_read_environments_that_source_is_absent(node):
     (node.slurmd.proc / "100" / "environ").unlink()
     assert node.ask(5, {1: (working(100),)}) == ([("12", 0, (1,))], [])
     assert node.sources == {"12": "cgroup"}
+
+
+def test_a_step_whose_environment_may_not_be_read_is_not_tried_again(node, monkeypatch):
+    node.step(12, "batch", 100, 0, SLURM_JOB_GPUS="1")
+    with monkeypatch.context() as patched:
+        patched.setattr("pathlib.Path.read_bytes", forbidding("environ"))
+        assert node.ask(5) == ([], [])
+    assert node.ask(15) == ([], [])
+
+
+def forbidding(name):
+    """Path.read_bytes as a user without privilege has it; tests run as root."""
+    read = Path.read_bytes
+
+    def read_bytes(path):
+        if path.name == name:
+            raise PermissionError(13, "Permission denied", str(path))
+        return read(path)
+
+    return read_bytes
 
 
 def test_the_site_s_own_files_outrank_steps_and_know_an_idle_allocation(node):
