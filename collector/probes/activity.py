@@ -44,7 +44,7 @@ class _Track:
             return self._begin(moment)
         elapsed_s = moment.steady_s - self.last_s
         if elapsed_s < LEAST_S:
-            return {}
+            return self._not_now()
         told = self.gpu.activity(self.pair, _IDS)
         if isinstance(told, Reason):
             return self._refusal(told)
@@ -65,7 +65,11 @@ class _Track:
             self.refused = pair if pair is Reason.NOT_SUPPORTED else None
             return self._refusal(pair)
         self.pair, self.last_s = pair, moment.steady_s
-        return {}
+        return self._not_now()
+
+    def _not_now(self) -> Values:
+        # Without a word here a row that falls into this would say that the instance's utilization cannot be had at all.
+        return {"util_pct": Reason.FAILED} if self.gpu.is_instance else {}
 
     def _refusal(self, reason: Reason) -> Values:
         return dict.fromkeys((*_SHARES, "util_pct") if self.gpu.is_instance else _SHARES, reason)
