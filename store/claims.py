@@ -1,10 +1,10 @@
 """Rows of GPUs that are a run's by a poll alone: their node knew no holder, so they came in as nobody's."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from store.database import Cursor
-from store.evidence import POLL
+from store.evidence import POLL, Allocation
 from store.runbook import Entry
 
 # Where one hold of a GPU is known to follow another, the earlier one has ended.
@@ -16,24 +16,42 @@ WHERE a.source = $poll AND a.gpu_key = hot.gpu_key AND hot.run_key IS NULL AND h
         FROM allocation b WHERE b.gpu_key = a.gpu_key AND b.start_ms > a.start_ms AND b.start_ms < hot.ts_ms)
 RETURNING hot.run_key"""
 
+# Nobody but a poll gave a row to a run whose hold of the GPU only polls tell.
+_RELEASE: Final = """
+UPDATE hot SET run_key = NULL
+WHERE run_key IS NOT NULL AND ts_ms > $from AND gpu_key IN (SELECT unnest($gpus::INTEGER[]))
+    AND ((run_key, gpu_key) IN (SELECT (run_key, gpu_key) FROM allocation WHERE source = $poll)
+        OR (run_key, gpu_key) IN (SELECT (unnest($runs::INTEGER[]), unnest($left::INTEGER[]))))"""
 
-def claim(cursor: Cursor, stretches: Iterable[tuple[int, int]], changed: Iterable[Entry], to_ms: int) -> set[int]:
+
+def claim(cursor: Cursor, stretches: Sequence[tuple[int, int]], touched: Iterable[Entry], to_ms: int) -> set[int]:
     """Gives rows to the runs that hold their GPUs by a poll alone; returns the keys of these runs.
+
+    Where such a hold is another than before the batch, its rows and those of the next on the GPU are given anew.
 
     Args:
         cursor: in the transaction of the batch.
         stretches: start and end of the times from which rows came in.
-        changed: the entries that the batch spoke of.
+        touched: the entries that the batch spoke of.
         to_ms: as far as the data reaches.
     """
-    fresh = [
-        (held.start_ms, to_ms if held.end_ms is None else held.end_ms)
-        for entry in changed
-        for held in entry.allocations.values()
-        if held.source == POLL and entry.is_changed
-    ]
-    spans = [*stretches, *fresh]
-    if not spans or not cursor.scalar("SELECT count(*) FROM allocation WHERE source = $1", [POLL]):
+    held: dict[int, int] = {}  # gpu_key -> start of a hold by a poll that is or was another
+    left: list[tuple[int, int]] = []
+    for entry in touched:
+        before, now = _by_poll(entry.before[1] if entry.before else {}), _by_poll(entry.allocations)
+        if before != now:
+            held |= {gpu: min(held.get(gpu, to_ms), one.start_ms) for gpu, one in [*before.items(), *now.items()]}
+            left += [(entry.run.run_key, gpu) for gpu in before.keys() - now.keys()]
+    if held:
+        from_ms = min(held.values())
+        lost = {"runs": [run for run, _ in left], "left": [gpu for _, gpu in left]}
+        cursor.execute(_RELEASE, {"from": from_ms, "gpus": sorted(held), "poll": POLL, **lost})
+        stretches = [*stretches, (from_ms, to_ms)]
+    if not stretches or not cursor.scalar("SELECT count(*) FROM allocation WHERE source = $1", [POLL]):
         return set()
-    times = {"from": min(start for start, _ in spans), "to": max(end for _, end in spans)}
+    times = {"from": min(start for start, _ in stretches), "to": max(end for _, end in stretches)}
     return {run_key for (run_key,) in cursor.tuples(_CLAIM, {"poll": POLL, **times})}
+
+
+def _by_poll(allocations: Mapping[int, Allocation]) -> dict[int, Allocation]:
+    return {gpu: one for gpu, one in allocations.items() if one.source == POLL}
