@@ -257,7 +257,9 @@ VERSION_1: tuple[str, ...] = (
         before_lines VARCHAR NOT NULL, after_lines VARCHAR NOT NULL, gain VARCHAR NOT NULL, gpu_ms_week BIGINT NOT NULL,
         energy_j_week DOUBLE, confidence VARCHAR NOT NULL, provisional BOOLEAN NOT NULL, runs INTEGER NOT NULL,
         submissions INTEGER NOT NULL, would_have_failed INTEGER NOT NULL, run_keys VARCHAR NOT NULL,
-        missing VARCHAR, made_ms BIGINT NOT NULL, last_run_ms BIGINT NOT NULL)""",
+        missing VARCHAR, made_ms BIGINT NOT NULL, last_run_ms BIGINT NOT NULL,
+        family_runs INTEGER NOT NULL, over_ms BIGINT NOT NULL -- all runs of the family and the time they stand for
+        )""",
     # One row a scheduled run, same columns as probe_log.
     """CREATE TABLE job_log (job VARCHAR NOT NULL, at_ms BIGINT NOT NULL, duration_ms DOUBLE NOT NULL,
         ok BOOLEAN NOT NULL, rows INTEGER NOT NULL, error VARCHAR NOT NULL)""",

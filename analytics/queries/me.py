@@ -115,7 +115,7 @@ def _sentence(total: Hours, change: list[RecommendationRow], seen: list[FindingG
         return f"You held no GPU in the last {DAYS} days."
     freed = sum(row.gpu_h_week for row in change)
     if change and freed > 0:
-        return f"{plural(len(change), 'change')} would free {format_gpu_h(freed)} a week."
+        return f"{plural(len(change), 'change')} would free {format_gpu_h(freed)} a week on average."
     if seen:
         return f"Something to look at: {seen[0].first.title}, {format_gpu_h(seen[0].gpu_h)}."
     busy = active_share_pct(total)

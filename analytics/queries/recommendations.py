@@ -7,12 +7,16 @@ import msgspec
 from analytics.model import HOUR_MS, Filter, Provenance, Viewer, Window
 from analytics.queries.scope import Condition, Params, fill, like, of_runs_on_places, visible
 from analytics.queries.site import data_to
+from analytics.recommendation_words import freed, rests_on
 from analytics.wording import RECOMMENDATIONS
 from store.database import Cursor
 
 
 class RecommendationRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One family's next request. ``status`` is new, notified, taken, dismissed or withdrawn."""
+    """One family's next request. ``status`` is new, notified, taken, dismissed or withdrawn.
+
+    ``runs`` are those it is drawn from, of ``family_runs`` in the last ``over_ms``; figures a week are their mean.
+    """
 
     id: str
     kind: str
@@ -41,6 +45,24 @@ class RecommendationRow(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     made_ms: int
     last_run_ms: int
+    family_runs: int
+    over_ms: int
+
+    @property
+    def freed(self) -> str:
+        """What it frees, in words."""
+        return freed(self.gpu_h_week, self.over_ms, self.energy_kwh_week)
+
+    @property
+    def rests_on(self) -> str:
+        """What it rests on, in words that begin small."""
+        return rests_on(
+            runs=self.runs,
+            submissions=self.submissions,
+            family_runs=self.family_runs,
+            over_ms=self.over_ms,
+            would_have_failed=self.would_have_failed,
+        )
 
 
 class RecommendationTotals(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +99,8 @@ _ROWS: Final = """
     SELECT r.recommendation_id AS id, r.kind, r.family, r.cluster, r.user_name AS "user", r.account, r."partition",
         r.model, r.name, r.current, r.proposed, r.before_lines, r.after_lines, r.gain, r.gpu_ms_week, r.energy_j_week,
         r.confidence, r.provisional, r.runs, r.submissions, r.would_have_failed, r.run_keys, r.missing,
-        coalesce(a.status, 'new') AS status, r.made_ms, r.last_run_ms {source}
+        coalesce(a.status, 'new') AS status, r.made_ms, r.last_run_ms, r.family_runs,
+        r.over_ms {source}
     ORDER BY r.missing IS NOT NULL, r.gpu_ms_week DESC, r.recommendation_id LIMIT $limit OFFSET $offset"""
 
 _TOTALS: Final = """
@@ -113,6 +136,8 @@ class _Row(msgspec.Struct, frozen=True):
     status: str
     made_ms: int
     last_run_ms: int
+    family_runs: int
+    over_ms: int
 
 
 _EQUAL: Final = {
@@ -209,4 +234,6 @@ def _recommendation(row: _Row) -> RecommendationRow:
         status=row.status,
         made_ms=row.made_ms,
         last_run_ms=row.last_run_ms,
+        family_runs=row.family_runs,
+        over_ms=row.over_ms,
     )

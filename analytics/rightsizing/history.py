@@ -9,6 +9,7 @@ import msgspec
 
 from analytics.family import MASKED_NAME_SQL, SUBMISSION_SQL
 from analytics.settings import RightsizingSettings
+from analytics.wording import DAY_MS
 from store.database import Cursor
 
 # Only what asked for GPUs through Slurm: a session asked for nothing, and a share of a GPU (shards, MPS) has no whole
@@ -108,9 +109,13 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
             return f"runs of {self.submissions} of {settings.min_submissions} submissions so far"
         return None
 
-    def weeks(self, now_ms: int) -> float:
+    def over_ms(self, now_ms: int) -> int:
         """The time that the runs stand for, at least one week."""
-        return max(1.0, (now_ms - self.runs[0].start_ms) / (7 * 86_400_000))
+        return max(7 * DAY_MS, now_ms - self.runs[0].start_ms)
+
+    def weeks(self, now_ms: int) -> float:
+        """The same in weeks."""
+        return self.over_ms(now_ms) / (7 * DAY_MS)
 
 
 def histories(cur: Cursor, now_ms: int, settings: RightsizingSettings) -> list[History]:

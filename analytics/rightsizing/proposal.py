@@ -37,6 +37,8 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     missing: str | None
     made_ms: int
     last_run_ms: int
+    family_runs: int
+    over_ms: int
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,4 +88,6 @@ def proposal(history: History, change: Change, settings: RightsizingSettings, no
         missing=history.missing(settings),
         made_ms=now_ms,
         last_run_ms=max(run.end_ms for run in history.runs),
+        family_runs=len(history.runs),
+        over_ms=history.over_ms(now_ms),
     )

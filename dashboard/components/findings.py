@@ -10,8 +10,9 @@ from analytics.evidence_words import said
 from analytics.queries.finding_groups import FindingGroup
 from analytics.queries.findings import FindingRow, UnjudgedRow
 from analytics.queries.recommendations import RecommendationRow
+from analytics.recommendation_words import days
 from analytics.site import SiteSettings
-from analytics.wording import format_energy, format_gpu_h, format_ratio, format_time, plural
+from analytics.wording import format_gpu_h, format_ratio, format_time, plural
 from dashboard.components.attributes import attributes
 from dashboard.components.links import before_after, copy_lines, run_link
 from dashboard.components.marks import badge, name
@@ -101,14 +102,8 @@ def recommendation(row: RecommendationRow, *, with_user: bool = False, mends: Se
 
     ``mends`` are findings that it answers.
     """
-    frees = ""
-    if row.gpu_h_week > 0:
-        energy = format_energy(row.energy_kwh_week, estimated=True) if row.energy_kwh_week is not None else None
-        frees = f"Frees {format_gpu_h(row.gpu_h_week)} a week{f' and {energy}' if energy else ''}. "
-    rests = (
-        f"Rests on {plural(row.runs, 'run')} from {plural(row.submissions, 'submission')}; "
-        f"{plural(row.would_have_failed, 'run')} of them would have failed with it."
-    )
+    frees = f"Frees {row.freed}. " if row.gpu_h_week > 0 else ""
+    rests = f"It {row.rests_on}."
     return html.Article(
         [
             html.Div(
@@ -145,9 +140,13 @@ def _mended(group: FindingGroup) -> str:
 
 
 def _its_runs(row: RecommendationRow) -> Component:
-    """The runs of its family, of which it rests on those that can be compared."""
-    address = Address("/jobs", {"family": row.family, "range": "30d"})
-    return html.A("See its runs", href=address.href, className="strong-link")
+    """All runs of its family over the same time, of which it rests on those that can be compared."""
+    address = Address("/jobs", {"family": row.family, "range": f"{days(row.over_ms)}d"})
+    return html.A(f"See {_all(row.family_runs)}", href=address.href, className="strong-link")
+
+
+def _all(runs: int) -> str:
+    return "the run" if runs == 1 else f"all {plural(runs, 'run')}"
 
 
 def could_not_judge(rows: list[UnjudgedRow]) -> Component | None:

@@ -6,7 +6,7 @@ from analytics.queries.findings import FindingRow
 from analytics.queries.notes import Notes
 from analytics.queries.recommendations import RecommendationRow
 from analytics.reports.model import Document, Link, Section, Table
-from analytics.wording import format_gpu_h, format_time, plural
+from analytics.wording import format_time
 from dashboard.components.figures import Figure
 from dashboard.filters import Address
 from dashboard.request import Request
@@ -55,8 +55,8 @@ def dated(notes: Notes, zone: str) -> tuple[str, ...]:
 
 def recommendation(row: RecommendationRow) -> Section:
     """Returns one recommendation with the lines before and after."""
-    rests = f"Rests on {plural(row.runs, 'run')} from {plural(row.submissions, 'submission')}."
-    frees = f"Frees {format_gpu_h(row.gpu_h_week)} a week. " if row.gpu_h_week > 0 else ""
+    rests = f"It {row.rests_on}."
+    frees = f"Frees {row.freed}. " if row.gpu_h_week > 0 else ""
     return Section(
         title=f"{row.title}: {row.current} → {row.proposed}",
         paragraphs=(f"For {row.name or 'a job without a name'}. You gain: {row.gain}", f"{frees}{rests}"),

@@ -55,7 +55,7 @@ def _said(freeing: int, others: int, gpu_h_week: float) -> str:
     less = f"{plural(others, 'recommendation')} to ask for less of what was not used; no GPU-hours are freed by it."
     if not freeing:
         return less
-    freed = f"{plural(freeing, 'recommendation')} would free {format_gpu_h(gpu_h_week)} a week"
+    freed = f"{plural(freeing, 'recommendation')} would free {format_gpu_h(gpu_h_week)} a week on average"
     return f"{freed}; {others} more only ask for less." if others else f"{freed}."
 
 

@@ -1,6 +1,6 @@
 """`gpuledger recommend`."""
 
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -9,6 +9,8 @@ from gpuledger.options import asking, filtered, limited, printed
 from gpuledger.printing import Row, visible
 from gpuledger.settings import Settings
 from gpuledger.source import Source
+
+_BASIS: Final = ("runs", "submissions", "family_runs", "over_ms", "would_have_failed")
 
 
 @click.command("recommend")
@@ -27,15 +29,13 @@ def command(settings: Settings, source: Source, parameters: dict[str, Any], form
 
 
 def _said(row: Row) -> str:
-    from analytics.wording import format_gpu_h, plural
+    from analytics.recommendation_words import freed, rests_on
 
     whose = ", ".join(visible(str(part)) for part in (row["name"], row["user"], row["partition"]) if part)
     lines = [f"{row['title']}: {row['proposed']} instead of {row['current']} ({whose})"]
     for sign, changed in (("-", row["before_lines"]), ("+", row["after_lines"])):
         lines += [f"  {sign} {visible(line)}" for line in changed]
-    freed = f"frees {format_gpu_h(row['gpu_h_week'])} a week; " if row["gpu_h_week"] else ""
-    basis = (
-        f"rests on {plural(row['runs'], 'run')}, {plural(row['would_have_failed'], 'run')} would have failed with it"
-    )
-    lines += [f"  {row['gain']}", f"  {freed}{basis}{' (provisional)' if row['provisional'] else ''}"]
+    frees = [f"  frees {freed(row['gpu_h_week'], row['over_ms'])}"] if row["gpu_h_week"] else []
+    basis = rests_on(**{name: row[name] for name in _BASIS})
+    lines += [f"  {row['gain']}", *frees, f"  {basis}{' (provisional)' if row['provisional'] else ''}"]
     return "\n".join(lines)

@@ -34,7 +34,7 @@ def best_recommendations(context: Context, limit: int) -> list[RecommendationRow
 
 def _recommended(context: Context, row: RecommendationRow, title: str) -> Section:
     whose = "" if context.scope.kind == "user" else f" {row.user or 'a user'} owns this {context.words.run}."
-    effect = f"That would free {format_gpu_h(row.gpu_h_week)} a week; it rests on {row.runs} runs."
+    effect = f"That would free {row.freed}; it {row.rests_on}."
     text = f"{row.title} for {row.name or 'this family'}: {row.proposed} instead of {row.current}."
     return Section(
         title=title,

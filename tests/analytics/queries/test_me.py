@@ -55,7 +55,7 @@ def test_at_most_three_things_to_change_recommendations_first(cur: Cursor, ledge
     ledger.save(cur)
     page = me(cur, ADMIN, NOW, "ann")
     assert (len(page.recommendations), len(page.findings)) == (2, 1)
-    assert page.sentence == "2 changes would free 19 GPU-h a week."
+    assert page.sentence == "2 changes would free 19 GPU-h a week on average."
 
 
 def test_a_finding_is_named_where_no_change_is_known(cur: Cursor, ledger: Ledger) -> None:

@@ -20,7 +20,7 @@ def recommend(ledger: Ledger, id: str, *, gpu_h: float, **more: Any) -> None:
     lines = {"before_lines": "#SBATCH --gpus=4", "after_lines": "#SBATCH --gpus=1\n#SBATCH --mem=64G", "gain": "sooner"}
     sizes = {"gpu_ms_week": round(gpu_h * HOUR), "energy_j_week": 3.6e6, "runs": 9, "submissions": 4}
     rest = {"confidence": "high", "provisional": False, "would_have_failed": 0, "run_keys": "[1,2]"}
-    times = {"made_ms": T0 + DAY, "last_run_ms": T0 + DAY}
+    times = {"made_ms": T0 + DAY, "last_run_ms": T0 + DAY, "family_runs": 11, "over_ms": 7 * DAY}
     ledger.put("recommendation", **({"recommendation_id": id} | who | where | lines | sizes | rest | times | more))
 
 

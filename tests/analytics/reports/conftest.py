@@ -35,6 +35,8 @@ _RECOMMENDATION = {
     "run_keys": "[1]",
     "made_ms": T0 + WEEK,
     "last_run_ms": T0 + WEEK + HOUR,
+    "family_runs": 30,
+    "over_ms": 2 * WEEK,
 }
 
 

@@ -49,6 +49,7 @@ def test_one_gpu_of_four(bench: Bench) -> None:
     assert (found["current"], found["proposed"]) == ("4 GPUs", "1 GPU")
     assert (found["before_lines"], found["after_lines"]) == ("#SBATCH --gres=gpu:4", "#SBATCH --gres=gpu:1")
     assert found["gpu_ms_week"] == 5 * 3 * HOUR  # five days count as one week
+    assert (found["family_runs"], found["over_ms"]) == (5, 7 * DAY)
     assert found["energy_j_week"] == pytest.approx(5 * 3 * 70 * 3600)
     assert found["would_have_failed"] == 0
     assert found["provisional"]
