@@ -54,9 +54,7 @@ def test_what_the_cluster_has(slurm_cluster: SlurmCluster, probe: ClusterProbe, 
     (later,) = found.reservations
     assert (later.name, later.nodes, "MAINT" in later.flags) == (reservation, slurm_cluster.nodes[:1], True)
     assert later.end_ms - later.start_ms == 3_600_000
-    assert (
-        found.usage == ()
-    )  # slurmdbd rolls up once an hour, and this cluster is younger: sreport answered all the same
+    assert found.usage == ()  # sreport answered: slurmdbd rolls up once an hour, and this cluster is younger
     assert {("physics", "root"), ("chem", "root")} <= {(account.name, account.parent) for account in found.accounts}
 
 
