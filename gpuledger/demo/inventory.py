@@ -1,5 +1,6 @@
 """What readings of the simulated cluster's inventory would say: as the probe does, what is new and hourly all."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -7,12 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuledger.demo.accounting import MIB_PER_GIB
-from gpuledger.demo.cluster import HOUR_S, NAME, Cluster
+from gpuledger.demo.cluster import DAY_S, HOUR_S, NAME, Cluster
 from gpuledger.demo.incidents import Closure, Incidents
 from gpuledger.demo.people import PEOPLE
 from gpuledger.demo.scheduling import EPILOG_S, Run
 from store.segment import (
     AccountSeen,
+    AccountUsage,
     GpuGroup,
     InventoryReading,
     NodeSeen,
@@ -36,8 +38,9 @@ class Inventory:
     def __init__(self, runs: Iterable[Run], cluster: Cluster, broken: Incidents) -> None:
         self._cluster = cluster
         self._broken = broken
+        self._runs = list(runs)
         changes: list[list[tuple[int, int, int, int]]] = [[] for _ in cluster.nodes]
-        for run in runs:
+        for run in self._runs:
             family, gpus = run.request.family, run.request.gpus_per_node
             cores, gib = family.cores_per_gpu * gpus, family.mem_gib_per_gpu * gpus
             for node in run.nodes:
@@ -59,8 +62,21 @@ class Inventory:
                 partitions=self._partitions() if whole else (),
                 reservations=tuple(self._reservations(at_s)) if whole else (),
                 accounts=_ACCOUNTS if whole else (),
+                usage=self._usage(at_s - HOUR_S - DAY_S) if at_s % DAY_S == HOUR_S else (),
                 calls=2 * _CALLS if at_s % (2 * EVERY_S) == 0 else _CALLS,
             )
+
+    def _usage(self, day_s: int) -> tuple[AccountUsage, ...]:
+        """Returns what sreport counts for a day of UTC; it has rolled the day up an hour later."""
+        used: Counter[str] = Counter()
+        for run in self._runs:
+            seconds = min(run.end_s, day_s + DAY_S) - max(run.start_s, day_s)
+            if seconds > 0:
+                used[PEOPLE[run.request.family.user].account] += seconds * len(run.places)
+        return tuple(
+            AccountUsage(cluster=NAME, account=account, day_ms=day_s * 1000, gpu_s=gpu_s)
+            for account, gpu_s in sorted(used.items())
+        )
 
     def _words(self, node: int, times_s: _Counts) -> Iterator[tuple[int, NodeSeen]]:
         """Yields what is said of a node, by the place of its moment in ``times_s``."""

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from analytics.queries.slurm_usage import slurm_usage
 from analytics.settings import AnalyticsSettings
 from analytics.site import SiteSettings
 from gpuledger.demo.fill import fill
@@ -65,6 +66,13 @@ def test_states_of_runs_are_the_truth(cursor, truth):
 def test_idle_hours_are_the_truth_but_for_what_is_shorter_than_a_row(cursor, truth):
     idle = cursor.scalar("SELECT sum(idle_ms + idle_held_ms)::BIGINT FROM gpu_hour") / 1000
     assert idle == pytest.approx(sum(line.idle_gpu_s for line in truth.values()), rel=0.03)
+
+
+def test_slurms_own_count_of_whole_days_is_ours(cursor):
+    days = slurm_usage(cursor, START_S * 1000, NOW_S * 1000)
+    rolled = [day for day in days if day.sreport_gpu_h is not None]
+    assert len(rolled) > 5
+    assert not [day for day in rolled if not day.agrees]
 
 
 def test_sound_runs_are_left_alone(cursor, truth):
