@@ -4,10 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
+import msgspec
+
 from analytics.evidence import GpuEvidence, RunEvidence
 from analytics.gpu_models import GpuModel
 from analytics.model import MINUTE_MS
 from store.database import Cursor
+from store.schema import NODE_WORD_MS
 
 # A run that lasts is looked at every time while a finding on it is open, since rows that no longer come close it too,
 # and while it is idle, since only time has to pass for it to be called so.
@@ -17,14 +20,7 @@ UNION
 SELECT finding.run_key FROM finding JOIN footprint_run USING (run_key) WHERE closed_ms IS NULL AND NOT finished
 ORDER BY run_key LIMIT $most"""
 
-# Slurm's last word on each node that the run holds GPUs of.
-_NODE_CORES: Final = """
-    SELECT min(cores) FROM (
-        SELECT max_by(s.cpus::DOUBLE / nullif(s.gpus, 0), s.at_ms) AS cores
-        FROM (SELECT DISTINCT node_key FROM allocation WHERE allocation.run_key = f.run_key) JOIN node USING (node_key)
-        JOIN node_state s ON s.cluster = node.cluster AND s.name = node.name GROUP BY node_key)"""
-
-_RUNS: Final = f"""
+_RUNS: Final = """
 SELECT run_key, kind, cluster, job_id, job_id_raw, state, user_name AS user, account, "partition", qos, name,
        interactive, shared, nodes, suspended_ms - coalesce((
            SELECT sum(greatest(0, coalesce(s.end_ms, f.end_ms) - s.start_ms)) FROM suspension s
@@ -32,14 +28,14 @@ SELECT run_key, kind, cluster, job_id, job_id_raw, state, user_name AS user, acc
        f.start_ms, f.end_ms, finished, gpus, gpus_seen, gpus_active, gpus_requested,
        held_ms, covered_ms, coverage, watched_ratio, min_rows, util_mean_pct, leading_idle_ms, trailing_idle_ms,
        recent_idle_ms, idle_together_ms, last_row_ms, cpu_efficiency, cpu_source,
-       alloc_cpus::DOUBLE / nullif(gpus, 0) AS cores_per_gpu, ({_NODE_CORES}) AS node_cores_per_gpu,
+       alloc_cpus::DOUBLE / nullif(gpus, 0) AS cores_per_gpu,
        timelimit_ms, timelimit_unlimited,
        coalesce((SELECT max(interval_ms) FROM allocation JOIN node USING (node_key)
                  WHERE allocation.run_key = f.run_key), 0) AS interval_ms,
        NOT EXISTS (SELECT 1 FROM allocation JOIN null_reason USING (gpu_key)
                    WHERE allocation.run_key = f.run_key AND metric = 'util_pct' AND reason = 'not_supported'
                    AND from_ms < f.end_ms AND to_ms > f.start_ms) AS measurable
-FROM footprint_run f JOIN run USING (run_key) WHERE run_key IN (SELECT unnest($run_keys)) ORDER BY run_key"""  # noqa: S608 - a constant
+FROM footprint_run f JOIN run USING (run_key) WHERE run_key IN (SELECT unnest($run_keys)) ORDER BY run_key"""
 
 _GPUS: Final = """
 SELECT run_key, gpu_key, slices::DOUBLE / slices_of AS share, held_ms, covered_ms, active_ms, low_ms, idle_held_ms,
@@ -62,14 +58,30 @@ counted AS (
     FROM each WINDOW upto AS (PARTITION BY family ORDER BY end_ms, run_key ROWS UNBOUNDED PRECEDING))
 SELECT run_key, completed, timeouts, longest_ms FROM counted WHERE run_key IN (SELECT unnest($run_keys))"""
 
-_MODELS: Final = """
+# Slurm's last word on each node before the run's end; each node is told of once an hour at least. $low bounds the words
+# that are looked at for all runs.
+_NODE_CORES: Final = f"""
+WITH place AS (
+    SELECT DISTINCT f.run_key, f.end_ms, node_key, node.cluster, node.name
+    FROM footprint_run f JOIN allocation USING (run_key) JOIN node USING (node_key)
+    WHERE f.run_key IN (SELECT unnest($run_keys))),
+word AS (
+    SELECT run_key, node_key, max_by(s.cpus::DOUBLE / nullif(s.gpus, 0), s.at_ms) AS cores
+    FROM place JOIN node_state s ON s.cluster = place.cluster AND s.name = place.name
+    WHERE s.at_ms > $low - {NODE_WORD_MS} AND s.at_ms > end_ms - {NODE_WORD_MS} AND s.at_ms <= end_ms
+    GROUP BY run_key, node_key)
+SELECT run_key, min(cores) FROM place LEFT JOIN word USING (run_key, node_key) GROUP BY run_key
+HAVING bool_and(cores IS NOT NULL)"""  # noqa: S608 - a constant
+
+_MODELS: Final = f"""
 SELECT gpu.model AS name, min(mem_total_mib) AS mem_total_mib,
        CASE WHEN count(DISTINCT s.gpu_type) = 1 THEN min(s.gpu_type) END AS gres, min(s.partitions) AS partitions
 FROM gpu JOIN node USING (node_key) LEFT JOIN (
     SELECT cluster, name, max_by(gpu_type, at_ms) AS gpu_type, max_by(partitions, at_ms) AS partitions
-    FROM node_state GROUP BY cluster, name) AS s ON s.cluster = node.cluster AND s.name = node.name
+    FROM node_state WHERE at_ms > $newest - {NODE_WORD_MS} GROUP BY cluster, name) AS s
+    ON s.cluster = node.cluster AND s.name = node.name
 WHERE gpu.model IS NOT NULL AND mem_total_mib > 0 AND slices = slices_of AND node.cluster = $cluster
-GROUP BY gpu.model ORDER BY gpu.model"""
+GROUP BY gpu.model ORDER BY gpu.model"""  # noqa: S608 - a constant
 
 # An event without a GPU concerns all of its node's.
 _FAULTS: Final = """
@@ -113,17 +125,22 @@ def evidence(cur: Cursor, run_keys: list[int], fault_kinds: tuple[str, ...]) -> 
     for run_key, kind in cur.tuples(_FAULTS, {"run_keys": run_keys, "kinds": list(fault_kinds)}):
         faults[run_key].append(kind)
     idle_since: dict[int, int] = dict(cur.tuples(_IDLE_SINCE, {"run_keys": run_keys, "minute_ms": MINUTE_MS}))
+    found = cur.rows(_RUNS, {"run_keys": run_keys}, RunEvidence)
+    low_ms = min((run.end_ms for run in found), default=0)
+    cores = dict(cur.tuples(_NODE_CORES, {"run_keys": run_keys, "low": low_ms}))
     family = {key: told for key, *told in cur.tuples(_FAMILY, {"run_keys": run_keys})}
     found = [
         run.with_gpus(tuple(each[run.run_key]), tuple(faults[run.run_key])).idle_on(idle_since.get(run.run_key, 0))
-        for run in cur.rows(_RUNS, {"run_keys": run_keys}, RunEvidence)
+        for run in found
     ]
+    found = [msgspec.structs.replace(run, node_cores_per_gpu=cores.get(run.run_key)) for run in found]
     return [run.among(*family[run.run_key]) if run.run_key in family else run for run in found]
 
 
 def gpu_models(cur: Cursor, clusters: Iterable[str]) -> dict[str, tuple[GpuModel, ...]]:
     """Returns the GPU models of each cluster; a MIG instance is none."""
-    return {cluster: tuple(cur.rows(_MODELS, {"cluster": cluster}, GpuModel)) for cluster in clusters}
+    newest = cur.scalar("SELECT max(at_ms) FROM node_state") or 0
+    return {cluster: tuple(cur.rows(_MODELS, {"cluster": cluster, "newest": newest}, GpuModel)) for cluster in clusters}
 
 
 def open_rules(cur: Cursor, run_keys: list[int]) -> dict[int, set[str]]:
