@@ -4,6 +4,7 @@ from typing import Final
 
 from analytics.model import HOUR_MS, MINUTE_MS, Window
 from analytics.node_findings.registry import Seen, node_rule
+from analytics.unplaced import may_be_held
 from analytics.wording import format_duration, format_mib
 from store.catalog import BY_NAME
 from store.database import Cursor
@@ -24,7 +25,7 @@ WITH each AS (
     FROM gpu_hour h JOIN gpu USING (gpu_key) JOIN node ON node.node_key = h.node_key
     WHERE h.run_key IS NULL AND node.slurm AND h.hour_ms >= $start AND h.hour_ms < $end AND h.stray_ms >= $least
       AND h.processes_max = 0 AND coalesce(h.util_pct_max, {_LOW:d}) < {_LOW:d}
-      AND NOT EXISTS (FROM spare_hour s WHERE s.gpu_key = h.gpu_key AND s.hour_ms = h.hour_ms AND s.kind = 'taken'))
+      AND NOT {may_be_held("h.gpu_key", "node", "h.hour_ms", f"h.hour_ms + {HOUR_MS}")})
 SELECT cluster, node, idx, min(hour_ms), max(hour_ms) + {HOUR_MS}, sum(stray_ms)::BIGINT, max(mem_mib)::DOUBLE,
        sum(weighed_ms) / {HOUR_MS}
 FROM each GROUP BY cluster, node, idx, gpu_key, stretch ORDER BY ALL"""  # noqa: S608 - constants

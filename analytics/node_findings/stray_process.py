@@ -4,6 +4,7 @@ from typing import Final
 
 from analytics.model import MINUTE_MS, Window
 from analytics.node_findings.registry import Seen, node_rule
+from analytics.unplaced import may_be_held
 from analytics.wording import format_duration, format_mib
 from store.database import Cursor
 from store.schema import RELEASING_MS
@@ -12,7 +13,6 @@ STRAY_MS: Final = 10 * MINUTE_MS
 """Time without a job behind it from which a program is stray."""
 
 # Time that any job held the GPU, and that its end takes, is not looked at: whose the program is may be unknown then.
-# Where Slurm counts more GPUs in use than were placed (spare time "taken"), the program may belong to that job.
 _STRAY: Final = f"""
 WITH lone AS (
     SELECT p.gpu_key, p.name, p.uid, p.pid, p.first_ms, p.last_ms, p.mem_max_mib, p.processes, node.cluster,
@@ -22,8 +22,7 @@ WITH lone AS (
                FROM allocation a WHERE a.gpu_key = p.gpu_key), 0) AS ms
     FROM process p JOIN gpu USING (gpu_key) JOIN node USING (node_key)
     WHERE p.run_key IS NULL AND node.slurm AND p.first_ms < $end AND p.last_ms > $start
-      AND NOT EXISTS (FROM spare_hour s WHERE s.gpu_key = p.gpu_key AND s.kind = 'taken'
-                      AND s.hour_ms < p.last_ms AND s.hour_ms + 3600000 > p.first_ms))
+      AND NOT {may_be_held("p.gpu_key", "node", "p.first_ms", "p.last_ms")})
 SELECT cluster, node, idx, name, uid, min(first_ms), max(last_ms), max(ms)::BIGINT, max(mem_max_mib),
        sum(processes)::BIGINT
 FROM lone WHERE ms >= $least GROUP BY cluster, node, idx, name, uid ORDER BY ALL"""  # noqa: S608 - constants

@@ -11,6 +11,13 @@ from analytics.queries.node_findings import NodeFinding, node_findings
 from store.database import Cursor
 from tests.factories.ledger import DAY, HOUR, MINUTE, T0, Ledger
 
+NOTHING = dict.fromkeys(
+    (
+        *("rows", "held_ms", "covered_ms", "active_ms", "low_ms", "idle_held_ms", "idle_ms", "unknown_ms"),
+        *("unmeasurable_ms", "stray_ms", "parked_ms"),
+    ),
+    0,
+)
 WEEK = Window(start_ms=T0, end_ms=T0 + 7 * DAY)
 
 
@@ -73,6 +80,15 @@ class TestStrayProcess:
         ledger.put("process", gpu_key=gpu, first_ms=T0, last_ms=T0 + round(minutes * MINUTE), **process)
         ledger.save(cur)
         return found(cur, "stray_process")
+
+    @pytest.mark.parametrize(("told", "count"), [(False, 0), (True, 1)])
+    def test_where_a_job_could_not_be_placed_slurms_word_on_the_node_decides(
+        self, cur: Cursor, ledger: Ledger, told: bool, count: int
+    ) -> None:
+        ledger.put("gpu_hour", hour_ms=T0, node_key=0, gpu_key=0, run_key=ledger.run(alloc_gpus=1), **NOTHING)
+        if told:
+            ledger.word("a", T0)
+        assert len(self.seen(cur, ledger)) == count
 
     def test_a_program_that_no_job_stands_behind(self, cur: Cursor, ledger: Ledger) -> None:
         (one,) = self.seen(cur, ledger)
