@@ -10,6 +10,7 @@ import click
 import gpuledger
 import gpuledger.commands
 from gpuledger.errors import FAILED, USAGE, Refused
+from gpuledger.invoked import callable_here
 
 
 class LazyGroup(click.Group):
@@ -53,18 +54,22 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         error.show()
         sys.exit(USAGE)
     except click.ClickException as error:
-        click.echo(f"gpuledger: {_sentence(error)}", err=True)
+        _refuse(_sentence(error))
         sys.exit(USAGE)
     except click.Abort:
         sys.exit(FAILED)
     except Refused as error:
-        click.echo(f"gpuledger: {error}", err=True)
+        _refuse(str(error))
         sys.exit(error.exit_code)
     except ModuleNotFoundError as error:
         if _is_ours(error.name):
             raise
-        click.echo(f"gpuledger: {_lacking(error.name)}", err=True)
+        _refuse(_lacking(error.name))
         sys.exit(FAILED)
+
+
+def _refuse(sentence: str) -> None:
+    click.echo(f"gpuledger: {callable_here(sentence)}", err=True)
 
 
 def _is_ours(module: str | None) -> bool:

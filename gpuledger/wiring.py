@@ -1,14 +1,12 @@
 """What pages and API are handed, for a running hub and for a directory at rest alike."""
 
 import getpass
-import shutil
-import sys
 import time
-from pathlib import Path
 
 import gpuledger
 from analytics.model import Viewer
 from dashboard.services import Services
+from gpuledger.invoked import program
 from gpuledger.settings import Settings, linked
 from store.database import Database
 
@@ -16,12 +14,6 @@ from store.database import Database
 def clock_ms() -> int:
     """The clock of this process: UTC epoch milliseconds."""
     return time.time_ns() // 1_000_000
-
-
-def program() -> str:
-    """What a shell here calls this program by: its name where the PATH has it, else as it was called, as in a clone."""
-    called = Path(sys.argv[0])
-    return "gpuledger" if called.name != "gpuledger" or shutil.which("gpuledger") else str(called)
 
 
 def services(database: Database, settings: Settings) -> Services:

@@ -6,6 +6,7 @@ import click
 import msgspec
 
 from gpuledger.errors import FAILED
+from gpuledger.invoked import callable_here
 from gpuledger.options import configured
 from gpuledger.printing import as_json, emit, visible
 from gpuledger.settings import Settings
@@ -25,7 +26,7 @@ def command(settings: Settings, data: Path, json_: bool) -> None:
         emit(as_json(msgspec.to_builtins(checks)))
     else:
         for check in checks:
-            step = f" - {check.fix}" if check.fix else ""
+            step = f" - {callable_here(check.fix)}" if check.fix else ""
             emit(f"{MARKS[check.state]} {check.name:<9} {visible(check.found)}{step}")
     if any(check.state == "bad" for check in checks):
         raise click.exceptions.Exit(FAILED)

@@ -9,6 +9,7 @@ import click
 
 from gpuledger.answers import Answers, open_answers
 from gpuledger.errors import Refused
+from gpuledger.invoked import program
 from gpuledger.options import asking, caller
 from gpuledger.printing import as_json, emit, table, visible
 from gpuledger.settings import Settings
@@ -94,7 +95,7 @@ def _gpus(run: dict[str, Any]) -> str:
 def _found(run: dict[str, Any], source: Source) -> str:
     lines = [
         f"{finding['title']}. {finding['sentence']}\n  {finding['fix']}\n"
-        f"  (gpuledger explain {finding['id']}{source.option})"
+        f"  ({program()} explain {finding['id']}{source.option})"
         for finding in run["findings"]
     ]
     lines += [f"Could not judge: {each['reason']}." for each in run["unjudged"]]

@@ -10,6 +10,7 @@ import click
 
 from gpuledger.answers import open_answers, sentence, store_in
 from gpuledger.errors import USAGE, Refused
+from gpuledger.invoked import callable_here
 from gpuledger.options import caller, configured
 from gpuledger.remote import tell
 from gpuledger.settings import Settings
@@ -65,7 +66,7 @@ def list_(settings: Settings, data: Path) -> None:
     with open_answers(settings, Source(data=data)) as answers:
         listed = answers.json("/api/v1/notes", {"limit": 1000})["items"]
     if not listed:
-        click.echo(NONE_YET)
+        click.echo(callable_here(NONE_YET))
     zone = settings.site.zone
     for note in listed:
         until = f" to {format_time(note['until_ms'], zone)}" if note["until_ms"] is not None else ""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gpuledger.errors import Refused
+from gpuledger.invoked import callable_here
 from gpuledger.options import configured
 from gpuledger.settings import Settings
 
@@ -45,7 +46,7 @@ def list_(settings: Settings, data: Path) -> None:
     with _store(settings, data) as cursor:
         listed = tokens.listed(cursor)
         if not listed:
-            click.echo(NONE_YET)
+            click.echo(callable_here(NONE_YET))
         for token in listed:
             made = format_time(token.made_ms, settings.site.zone)
             gone = f", revoked {format_time(token.revoked_ms, settings.site.zone)}" if token.revoked_ms else ""
