@@ -22,11 +22,17 @@ STRANDED: Final = """gpus_used < gpus AND (cpus_used >= cpus OR (mem_used_mib > 
 COMPLETING: Final = "list_contains(string_split(w.flags, ','), 'COMPLETING')"
 """Of a word ``w`` about a node: a job there has ended, and its epilog or its last processes have not."""
 
-WORDS: Final = f"""
+
+def words(nodes: str = "") -> str:
+    """Returns a SELECT of the words about nodes that count in [$low, $high), each from at_ms to to_ms.
+
+    ``nodes`` is a join that leaves some of them, of constant text.
+    """
+    return f"""
     SELECT *, least(coalesce(lead(at_ms) OVER (PARTITION BY cluster, name ORDER BY at_ms), at_ms + {NODE_WORD_MS}),
         at_ms + {NODE_WORD_MS}) AS to_ms
-    FROM node_state WHERE at_ms > $low - {NODE_WORD_MS} AND at_ms < $high"""  # noqa: S608 - constants
-"""Words about nodes that count in [$low, $high), each from at_ms to to_ms."""
+    FROM node_state {nodes} WHERE at_ms > $low - {NODE_WORD_MS} AND at_ms < $high"""  # noqa: S608 - constants
+
 
 _WHERE_IN_WORK: Final = (
     "s.minute_ms >= $low AND s.minute_ms < $high AND s.node_key = w.node_key "
@@ -36,7 +42,7 @@ _WHERE_IN_WORK: Final = (
 _PIECES: Final = f"""
     CREATE OR REPLACE TEMP TABLE spare_piece AS
     WITH word AS (
-        SELECT n.node_key, s.* FROM ({WORDS}) AS s JOIN node n ON n.name = s.name AND n.cluster = s.cluster
+        SELECT n.node_key, s.* FROM ({words()}) AS s JOIN node n ON n.name = s.name AND n.cluster = s.cluster
         WHERE n.node_key IN (SELECT node_key FROM work)),
     held AS (
         SELECT w.node_key, w.at_ms, count(a.gpu_key) AS seen

@@ -10,24 +10,29 @@ from analytics.queries.pieces import WEIGHT
 from analytics.queries.scope import ALWAYS, Condition, fill
 from store.database import Cursor
 from store.schema import NODE_WORD_MS
-from store.spare import STRANDED, WORDS
+from store.spare import STRANDED, words
 
 _TOLD: Final = f"""
     SELECT count(*) FROM (SELECT 1 FROM node_state
         WHERE at_ms > $low - {NODE_WORD_MS} AND at_ms < $high AND gpus > 0 LIMIT 1)"""  # noqa: S608 - a constant
 
-# Most nodes report every GPU that they have: their words fall away before anything is cut into hours.
+# Most nodes report every GPU that they have: they fall away before anything is put in order or cut into hours.
 _UNREPORTED: Final = f"""
     WITH known AS (
         SELECT n.cluster, n.name, list({{weight}}) AS weights, list(g.first_ms) AS firsts,
             CAST(sum({{weight}}) AS BIGINT) AS weight, max(g.first_ms) AS last_first_ms
         FROM gpu g JOIN node n ON n.node_key = g.node_key LEFT JOIN gpu p ON p.uuid = g.parent_uuid
         WHERE p.gpu_key IS NULL GROUP BY n.cluster, n.name),
+    apart AS MATERIALIZED (
+        SELECT s.cluster, s.name FROM node_state s LEFT JOIN known k ON k.cluster = s.cluster AND k.name = s.name
+        WHERE s.at_ms > $low - {NODE_WORD_MS} AND s.at_ms < $high AND s.gpus > 0 AND {{places}}
+        GROUP BY s.cluster, s.name
+        HAVING max(s.gpu_units) > coalesce(max(k.weight), 0) OR min(s.at_ms) < max(k.last_first_ms)),
     word AS (
         SELECT s.*, k.weights, k.firsts, greatest(s.at_ms, $low) AS from_ms, least(s.to_ms, $high) AS until_ms
-        FROM ({WORDS}) AS s LEFT JOIN known k ON k.cluster = s.cluster AND k.name = s.name
-        WHERE s.gpus > 0 AND s.to_ms > $low AND {{places}}
-            AND (k.weight IS NULL OR s.gpu_units > k.weight OR s.at_ms < k.last_first_ms)),
+        FROM ({words("SEMI JOIN apart USING (cluster, name)")}) AS s
+            LEFT JOIN known k ON k.cluster = s.cluster AND k.name = s.name
+        WHERE s.gpus > 0 AND s.to_ms > $low),
     part AS (SELECT unnest($part_starts) AS part_ms, unnest($part_ends) AS part_end_ms),
     hour AS (
         SELECT w.*, part_ms, greatest(w.from_ms, w.hour * {HOUR_MS}, part_ms) AS a_ms,
@@ -79,7 +84,8 @@ def unreported(cur: Cursor, window: Window, where: Filter, end_ms: int, cuts: Se
 
     Under a filter on a model those of the types that nodes with that model have.
     """
-    starts = sorted({window.start_ms, *(cut for cut in cuts if window.start_ms < cut < end_ms)})
+    # Rows are of hours, so only cuts within one cut a row.
+    starts = sorted({window.start_ms, *(cut for cut in cuts if cut % HOUR_MS and window.start_ms < cut < end_ms)})
     places = ALWAYS
     if where.cluster is not None:
         places &= Condition("s.cluster = $cluster", {"cluster": where.cluster})
