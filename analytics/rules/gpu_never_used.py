@@ -93,7 +93,7 @@ def _advice(run: RunEvidence) -> tuple[str, tuple[str, ...]]:
     if run.kind == "session":
         return (
             "If the program needs no GPU, start it without one; if it should use one, check that it finds it.",
-            ("CUDA_VISIBLE_DEVICES= python your_program.py", check),
+            ("CUDA_VISIBLE_DEVICES= python YOUR_PROGRAM.py", check),
         )
     advice = (
         f"If the program needs no GPU, leave out {request_named(run)} and use a CPU partition; if it should use one, "

@@ -59,6 +59,6 @@ def _lines(run: RunEvidence) -> tuple[str, ...]:
     if run.kind == "session":
         return ()
     return (
-        "prepare=$(sbatch --parsable prepare.sh)   # no GPU: data, packages, containers",
-        "sbatch --dependency=afterok:$prepare train.sh",
+        "prepare=$(sbatch --parsable YOUR_PREPARATION.sh)   # no GPU: data, packages, containers",
+        "sbatch --dependency=afterok:$prepare YOUR_SCRIPT.sh",
     )

@@ -54,6 +54,6 @@ def _lines(run: RunEvidence) -> tuple[str, ...]:
         return ("del model; torch.cuda.empty_cache()   # frees the GPU in a program that goes on",)
     return (
         "set -e            # a step that fails ends the job",
-        "sbatch --dependency=afterok:$SLURM_JOB_ID copy_results.sh   # starts when this job is over, asks for no GPU",
-        "python train.py   # the last line of the script: nothing after it keeps the GPUs",
+        "sbatch --dependency=afterok:$SLURM_JOB_ID YOUR_COPYING.sh   # starts when this job is over, asks for no GPU",
+        "python YOUR_PROGRAM.py   # the last line of the script: nothing after it keeps the GPUs",
     )

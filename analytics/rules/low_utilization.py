@@ -78,8 +78,8 @@ def _held(run: RunEvidence, idle_ms: int, rest_ms: int) -> tuple[str, str, tuple
     idle, span = format_duration(idle_ms / run.gpus), format_duration(rest_ms / run.gpus)
     what = "it was" if run.gpus == 1 else "they were"
     lines = (
-        "srun python work.py   # the work itself is the job: it ends when the work ends",
-        "sbatch --dependency=singleton work.sh   # one job a piece of work, one after the other",
+        "srun python YOUR_PROGRAM.py   # the work itself is the job: it ends when the work ends",
+        "sbatch --dependency=singleton YOUR_SCRIPT.sh   # one job a piece of work, one after the other",
     )
     return (
         f"{whose} idle for {idle} of {span}: {what} held and little was done",

@@ -17,12 +17,13 @@ class MemoryParked(Params, frozen=True, kw_only=True):
 
 
 @rule(title="Model loaded, no requests", order=55, params=MemoryParked, running=True)
-def memory_parked(run: RunEvidence, params: MemoryParked, context: Context) -> Outcome:
+def memory_parked(run: RunEvidence, params: MemoryParked, context: Context) -> Outcome:  # noqa: ARG001 - a rule's signature
     """Every GPU idle for parked_s with half of its memory held, also between the run's first and last work.
 
     Set-up and a forgotten end are idle before or after the work; what waits for requests is idle in between as well.
+    While the run is idle right now, idle_now has the time since its last work and this the rest.
     """
-    if not run.gpus_active or not run.each or "idle_now" in context.found:
+    if not run.gpus_active or not run.each:
         return None
     parked_ms = min(gpu.parked_ms for gpu in run.each)
     idle_ms = min(gpu.all_idle_ms for gpu in run.each)
@@ -57,6 +58,6 @@ def _lines(run: RunEvidence) -> tuple[str, ...]:
     if run.kind == "session":
         return ("nvidia-smi   # lists the programs that hold memory",)
     return (
-        "sbatch --begin=09:00 --time=08:00:00 serve.sh   # only in the hours in which it is asked",
-        "sbatch --time=01:00:00 requests.sh              # or all requests as one job that ends with the last",
+        "sbatch --begin=09:00 --time=08:00:00 YOUR_SCRIPT.sh   # only in the hours in which it is asked",
+        "sbatch --time=01:00:00 YOUR_REQUESTS.sh          # or all requests as one job that ends with the last",
     )

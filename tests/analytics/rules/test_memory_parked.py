@@ -1,10 +1,12 @@
 import pytest
 
 from analytics.evidence import ALL_PARTS, RunEvidence, Seen
+from analytics.judge.decide import decide
 from analytics.rules import RULES
 from analytics.rules.idle_head import IdleHead, idle_head
 from analytics.rules.idle_tail import IdleTail, idle_tail
 from analytics.rules.memory_parked import MemoryParked, memory_parked
+from analytics.settings import AnalyticsSettings
 from tests.factories.evidence import context, gpu, run, running
 from tests.factories.ledger import MINUTE
 
@@ -51,11 +53,15 @@ def test_every_gpu_has_to_wait() -> None:
 
 
 def test_one_thing_is_said_of_one_run() -> None:
-    """Neither set-up nor a forgotten end, and while it is idle right now only that."""
+    """Neither set-up nor a forgotten end."""
     assert idle_head(server(), IdleHead(), PARKED) is None
     assert idle_tail(server(), IdleTail(), PARKED) is None
-    lasting = running(gpu(length=600, busy=10, parked_ms=590 * MINUTE), idle=100, length=600)
-    assert isinstance(judged(lasting), Seen)
-    assert judged(lasting, found=frozenset({"idle_now"})) is None
     order = [rule.id for rule in RULES]
     assert order.index("idle_now") < order.index("memory_parked") < order.index("idle_head")
+
+
+def test_of_a_server_that_waits_right_now_the_earlier_idle_time_is_explained_too() -> None:
+    evidence = running(gpu(length=6000, busy=100, parked_ms=5900 * MINUTE), idle=270, length=6000)
+    decision = decide(evidence, AnalyticsSettings(), evidence.end_ms, frozenset())
+    explained = {found.rule: found.gpu_ms // MINUTE for found in decision.found}
+    assert explained == {"idle_now": 270, "memory_parked": 5900 - 270}

@@ -73,3 +73,11 @@ def test_what_is_to_be_copied_does_something(kind: str) -> None:
     lines = [line for one in seen if isinstance(one, Seen) for line in one.lines]
     assert lines
     assert not [line for line in lines if line.startswith("#") and not line.startswith("#SBATCH")]
+
+
+def test_files_that_only_the_user_knows_are_plainly_to_be_filled_in() -> None:
+    """Nobody has our serve.sh, and what is copied would fail for a reason that has nothing to do with the advice."""
+    named = re.compile(r"(?<![\w.])[\w-]+\.(?:sh|py)\b")
+    for path in FOLDER.glob("*.py"):
+        found = named.findall(path.read_text(encoding="utf-8"))
+        assert not [name for name in found if not re.fullmatch(r"YOUR_[A-Z]+\.(sh|py)", name)], path.name
