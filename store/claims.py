@@ -1,10 +1,10 @@
 """Rows of GPUs that are a run's by a poll alone: their node knew no holder, so they came in as nobody's."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from store.database import Cursor
-from store.evidence import POLL, Allocation
+from store.evidence import POLL
 from store.runbook import Entry
 
 # Where one hold of a GPU is known to follow another, the earlier one has ended.
@@ -35,23 +35,25 @@ def claim(cursor: Cursor, stretches: Sequence[tuple[int, int]], touched: Iterabl
         touched: the entries that the batch spoke of.
         to_ms: as far as the data reaches.
     """
-    held: dict[int, int] = {}  # gpu_key -> start of a hold by a poll that is or was another
+    moved: dict[int, int] = {}  # gpu_key -> the earliest start of a hold that is or was another
     left: list[tuple[int, int]] = []
     for entry in touched:
-        before, now = _by_poll(entry.before[1] if entry.before else {}), _by_poll(entry.allocations)
-        if before != now:
-            held |= {gpu: min(held.get(gpu, to_ms), one.start_ms) for gpu, one in [*before.items(), *now.items()]}
-            left += [(entry.run.run_key, gpu) for gpu in before.keys() - now.keys()]
-    if held:
-        from_ms = min(held.values())
+        before, now = (entry.before[1] if entry.before else {}), entry.allocations
+        for gpu in before.keys() | now.keys():
+            old, new = before.get(gpu), now.get(gpu)
+            if old != new:
+                moved[gpu] = min(moved.get(gpu, to_ms), *(one.start_ms for one in (old, new) if one is not None))
+            if old is not None and new is None:
+                left.append((entry.run.run_key, gpu))
+    by_poll = {gpu for (gpu,) in cursor.tuples("SELECT DISTINCT gpu_key FROM allocation WHERE source = $1", [POLL])}
+    by_poll_before = by_poll.union(gpu for _, gpu in left)
+    again = {gpu: start_ms for gpu, start_ms in moved.items() if gpu in by_poll_before}
+    if again:
+        from_ms = min(again.values())
         lost = {"runs": [run for run, _ in left], "left": [gpu for _, gpu in left]}
-        cursor.execute(_RELEASE, {"from": from_ms, "gpus": sorted(held), "poll": POLL, **lost})
+        cursor.execute(_RELEASE, {"from": from_ms, "gpus": sorted(again), "poll": POLL, **lost})
         stretches = [*stretches, (from_ms, to_ms)]
-    if not stretches or not cursor.scalar("SELECT count(*) FROM allocation WHERE source = $1", [POLL]):
+    if not stretches or not by_poll:
         return set()
     times = {"from": min(start for start, _ in stretches), "to": max(end for _, end in stretches)}
     return {run_key for (run_key,) in cursor.tuples(_CLAIM, {"poll": POLL, **times})}
-
-
-def _by_poll(allocations: Mapping[int, Allocation]) -> dict[int, Allocation]:
-    return {gpu: one for gpu, one in allocations.items() if one.source == POLL}
