@@ -20,7 +20,7 @@ def services(database: Database, settings: Settings) -> Services:
     """Returns the Services over an open database. Whoever reaches them is admin: loopback and the socket file alone."""
     viewer = Viewer("admin", user=getpass.getuser())
     return Services(
-        cursor=database.cursor,
+        cursor=database.request,
         now_ms=clock_ms,
         site=linked(settings).site,
         analytics=settings.analytics,

@@ -41,6 +41,7 @@ class Cursor:
         self._connection = connection
         self._timeout_s = timeout_s
         self._in_transaction = False
+        self._told: dict[tuple[str, str], list[tuple[Any, ...]]] | None = None
         self.database = database
 
     def execute(self, sql: str, parameters: Parameters = None) -> int:
@@ -52,6 +53,11 @@ class Cursor:
         """Returns every row as a tuple."""
         with self._translated():
             return self._connection.execute(sql, parameters).fetchall()
+
+    def once(self, sql: str, parameters: Parameters = None) -> list[tuple[Any, ...]]:
+        """As :meth:`tuples`; a cursor of one request asks only once in it, since several parts of a page ask alike."""
+        known, key = {} if self._told is None else self._told, (sql, repr(parameters))
+        return known[key] if key in known else known.setdefault(key, self.tuples(sql, parameters))
 
     def rows(self, sql: str, parameters: Parameters, kind: type[T]) -> list[T]:
         """Returns every row as a ``kind``, columns going to the fields of the same name."""
@@ -229,6 +235,12 @@ class Database:
         """Returns a new cursor; with ``timeout_s`` each of its statements raises QueryTimeout after that long."""
         with self._guard:  # the parent connection is shared by all threads that ask for a cursor
             return Cursor(self._connection.cursor(), self, timeout_s)
+
+    def request(self) -> Cursor:
+        """Returns a new cursor for one request that reads, closed after it (Cursor.once)."""
+        cursor = self.cursor()
+        cursor._told = {}  # noqa: SLF001 - a class of this file
+        return cursor
 
     def close(self) -> None:
         """Closes the file and lets others in. Cursors still open stop working."""

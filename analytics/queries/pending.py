@@ -48,7 +48,7 @@ _OF_USER: Final = """
 
 def pending(cur: Cursor) -> Pending:
     """Returns what waits in the whole store."""
-    node_hours, runs, recorded = cur.tuples(fill(_PENDING, waiting=_WAITING), {"settling": SETTLING_MS})[0]
+    node_hours, runs, recorded = cur.once(fill(_PENDING, waiting=_WAITING), {"settling": SETTLING_MS})[0]
     inbox_bytes = sum(file.stat().st_size for file in (cur.database.directory / "inbox").glob("*"))
     many = node_hours > max(MANY_HOURS, MANY_RATIO * recorded) or runs > MANY_RUNS or inbox_bytes > MANY_BYTES
     parts = (

@@ -59,9 +59,9 @@ _OF_FINDINGS: Final = """
 
 def site(cur: Cursor) -> Site:
     """Returns what the store holds."""
-    rows = cur.tuples(_NODES)
+    rows = cur.once(_NODES)
     clusters, slurm, first_ms, last_ms, interval_ms = zip(*rows, strict=True) if rows else ((),) * 5
-    gpus, synthetic = cur.tuples(_MORE)[0]
+    gpus, synthetic = cur.once(_MORE)[0]
     return Site(
         kind="empty" if not rows else "slurm" if any(slurm) else "sessions",
         synthetic=bool(synthetic),
@@ -76,7 +76,7 @@ def site(cur: Cursor) -> Site:
 
 def data_to(cur: Cursor) -> int | None:
     """Returns the newest row's time over all nodes; None in an empty store."""
-    found: int | None = cur.scalar("SELECT max(last_ms) FROM node")
+    found: int | None = cur.once("SELECT max(last_ms) FROM node")[0][0]
     return found
 
 
@@ -85,7 +85,7 @@ def told_at(cur: Cursor, now_ms: int) -> int:
 
     A synthetic cluster is a story told once: it is seen at the end of its data.
     """
-    found: int = cur.scalar(_TOLD_AT, [now_ms])
+    found: int = cur.once(_TOLD_AT, [now_ms])[0][0]
     return found
 
 

@@ -57,6 +57,18 @@ _UNREPORTED: Final = f"""
     FROM split
     GROUP BY hour, part_ms ORDER BY at_ms"""  # noqa: S608 - constants
 
+# Planning the statement above takes longer than this whole one, and mostly there is nothing to say.
+_IS_MISSED: Final = f"""
+    WITH known AS (
+        SELECT n.cluster, n.name, CAST(sum({{weight}}) AS BIGINT) AS weight, max(g.first_ms) AS last_first_ms
+        FROM gpu g JOIN node n ON n.node_key = g.node_key
+        WHERE g.parent_uuid IS NULL OR g.parent_uuid NOT IN (SELECT uuid FROM gpu) GROUP BY n.cluster, n.name),
+    word AS (
+        SELECT cluster, name, max(gpu_units) AS units, min(at_ms) AS first_ms FROM node_state
+        WHERE gpus > 0 AND at_ms > $low - {NODE_WORD_MS} AND at_ms < $high GROUP BY cluster, name)
+    SELECT count(*) FROM word w LEFT JOIN known k ON k.cluster = w.cluster AND k.name = w.name
+    WHERE k.weight IS NULL OR w.units > k.weight OR w.first_ms < k.last_first_ms"""  # noqa: S608 - constants
+
 _TYPE_OF_MODEL: Final = """s.gpu_type IN (
     SELECT w.gpu_type FROM node_state w JOIN node n ON n.name = w.name AND n.cluster = w.cluster
         JOIN gpu g ON g.node_key = n.node_key WHERE g.model = $model)"""
@@ -84,6 +96,9 @@ def unreported(cur: Cursor, window: Window, where: Filter, end_ms: int, cuts: Se
 
     Under a filter on a model those of the types that nodes with that model have.
     """
+    span = {"low": window.start_ms, "high": end_ms}
+    if not cur.once(fill(_IS_MISSED, weight=WEIGHT), span)[0][0]:
+        return []
     # Rows are of hours, so only cuts within one cut a row.
     starts = sorted({window.start_ms, *(cut for cut in cuts if cut % HOUR_MS and window.start_ms < cut < end_ms)})
     places = ALWAYS
@@ -97,10 +112,12 @@ def unreported(cur: Cursor, window: Window, where: Filter, end_ms: int, cuts: Se
         f"CAST(coalesce(sum(total - taken) FILTER (rest = '{kind}'), 0) AS BIGINT) AS {kind}"
         for kind in ("offline", "reserved", "stranded", "free")
     )
-    params = {
-        "low": window.start_ms,
-        "high": end_ms,
-        "part_starts": starts,
-        "part_ends": [*starts[1:], end_ms],
-    } | places.params
+    params = (
+        span
+        | {
+            "part_starts": starts,
+            "part_ends": [*starts[1:], end_ms],
+        }
+        | places.params
+    )
     return cur.rows(fill(_UNREPORTED, weight=WEIGHT, places=places.sql, kinds=kinds), params, Unreported)
