@@ -160,7 +160,15 @@ class HookAttribution:
 
     def _without_a_job(self, now_ms: int) -> Iterator[Holding]:
         """Yields the runs whose file is there and whose job is not, ended when they were last known to live."""
-        gone = [run for run, hold in self._holds.items() if hold.file.boot not in ("", self._carried.boot)]
+        newest: dict[str, int] = {}
+        for hold in self._holds.values():
+            newest[hold.file.job_id] = max(newest.get(hold.file.job_id, 0), hold.kept.start_ms)
+        # A job runs once at a time: the file of an execution before this one is what its Epilog failed to take away.
+        gone = [
+            run
+            for run, hold in self._holds.items()
+            if hold.file.boot not in ("", self._carried.boot) or hold.kept.start_ms < newest[hold.file.job_id]
+        ]
         if now_ms - self._looked_ms >= CHECK_MS or now_ms < self._looked_ms:
             self._looked_ms = now_ms
             gone += self._look(now_ms, self._holds.keys() - gone)

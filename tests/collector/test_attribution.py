@@ -130,6 +130,16 @@ def test_a_requeued_job_is_two_runs(node):
     assert node.ask(56) == ([("12", 55, (3,))], [("12", 0, 50, (0,))])
 
 
+def test_a_file_that_the_job_s_next_run_has_outlived_is_over(node):
+    node.prolog(12, "0", 0)
+    node.cgroup(12)
+    node.ask(40)
+    node.prolog(12, "3", 90, restart=1)
+    assert node.ask(91) == ([("12", 90, (3,))], [("12", 0, 40, (0,))])
+    assert node.ask(150) == ([("12", 90, (3,))], [])
+    assert [path.name for path in node.folder.iterdir()] == ["12.1"]
+
+
 def test_a_user_without_a_name_is_shown_by_number_and_the_cluster_is_the_site_s(node):
     node.prolog(12, "0", USER="", CLUSTER="", UID=987654321)
     node.ask(1)

@@ -119,6 +119,14 @@ def test_a_requeued_job_is_another_run(run):
     assert set(files(run("prolog"))) == {"341.0.end", "341.1"}
 
 
+def test_an_epilog_that_counts_the_next_start_already_ends_the_run_before(run):
+    """Slurm 22.05 counts the restart at `scontrol requeue`, before the Epilog of what it ends."""
+    run("prolog", SLURM_JOB_RESTART_COUNT="0")
+    run("prolog", SLURM_JOB_ID="3410")
+    assert set(files(run("epilog", SLURM_JOB_RESTART_COUNT="1"))) == {"341.0.end", "3410.1"}
+    assert set(files(run("prolog", SLURM_JOB_RESTART_COUNT="1"))) == {"341.0.end", "341.1", "3410.1"}
+
+
 def test_a_second_begin_of_one_run_takes_its_end_mark_away(run):
     run("prolog")
     run("epilog")

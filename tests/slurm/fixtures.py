@@ -12,8 +12,8 @@ from tests.slurm.running import SlurmCluster
 
 @pytest.fixture(scope="session")
 def slurm_cluster() -> Iterator[SlurmCluster]:
-    """Yield three nodes of four GPUs, with alice (account physics), bob (chem, and physics as well), carol (chem)."""
-    cluster = SlurmCluster.start(nodes=3, options=("--assoc", "physics:alice,chem:bob,physics:bob,chem:carol"))
+    """Yield four nodes of four GPUs, with alice (account physics), bob (chem, and physics as well), carol (chem)."""
+    cluster = SlurmCluster.start(nodes=4, options=("--assoc", "physics:alice,chem:bob,physics:bob,chem:carol"))
     try:
         yield cluster
     finally:

@@ -47,11 +47,18 @@ class Hub:
     def __init__(self, folder: Path, sections: Mapping[str, Mapping[str, object]]) -> None:
         self.data = folder / "data"
         self.config = folder / "hub.toml"
-        given = {**sections, "hub": {"data": str(self.data), "port": 0}}
+        given: dict[str, Mapping[str, object]] = {**sections, "hub": {"data": str(self.data), "port": 0}}
         self.config.write_text(toml(given), encoding="utf-8")
         self.token = self.command("token", "add", "node").strip()
         self.log = folder / "hub.log"
-        with self.log.open("wb") as log:
+        self.start()
+        # Should it be started again, then where nodes look for it.
+        given["hub"] = {"data": str(self.data), "port": int(self.address.rpartition(":")[2])}
+        self.config.write_text(toml(given), encoding="utf-8")
+
+    def start(self) -> None:
+        """Start it, and wait until it listens."""
+        with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 [*_PROGRAM, "serve", "--config", str(self.config)], cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=log
             )

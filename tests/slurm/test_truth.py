@@ -66,7 +66,7 @@ def told(slurm_cluster: SlurmCluster, tmp_path_factory: pytest.TempPathFactory) 
             truth = slurm_cluster.eventually(as_accounted, timeout_s=30)
         except TimeoutError:  # a test says better what is amiss
             truth = runs(slurm_cluster, play, stages)
-        statuses = crew.stop()
+        statuses = crew.stop_all()
         slurm_cluster.eventually(at_rest, timeout_s=30)
         yield Told(crew.hub, truth, play, statuses)
 
@@ -105,7 +105,7 @@ def test_hours_are_the_truth_within_one_interval_an_edge(told: Told) -> None:
 def test_what_is_found_is_what_was_idle_and_nobody_else(told: Told) -> None:
     said = {(row["job_id"], row["rule"], row["user"]) for row in told.hub.get("findings?range=24h&limit=1000")["items"]}
     assert said == {(run.job_id, run.rule, run.user) for run in told.truth if run.rule}
-    for looked, items in told.play.looks.items():
+    for looked, items in told.play.acts.looks.items():
         live = {row["name"] for row in items if row["rule"] == "idle_now" and row["name"] == looked}
         assert live == {looked}
 

@@ -4,6 +4,7 @@ from tests.slurm.cluster.state import Cluster
 
 HOOKS = ("prolog", "epilog", "taskprolog")
 _FIRST_NODE_PORT = 10
+_REQUEUED_WAITS_S = 15  # and at least as long are credentials of job steps good; 120 by default
 _LINE_END = "\n"
 
 
@@ -25,7 +26,7 @@ SlurmctldPort={found.base_port + 2}
 SlurmUser=slurm
 SlurmdUser=root
 AuthType=auth/munge
-AuthInfo=socket={munge_socket}
+AuthInfo=socket={munge_socket},cred_expire={_REQUEUED_WAITS_S}
 CredType=cred/munge
 StateSaveLocation={cluster / "ctld"}
 SlurmdSpoolDir={cluster / "spool/%n"}

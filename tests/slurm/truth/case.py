@@ -6,6 +6,9 @@ from typing import Final, Literal, TypeAlias
 
 Doing: TypeAlias = Literal["busy", "low", "idle", "parked", "blind"]
 State: TypeAlias = Literal["active", "low", "idle_held", "idle_empty", "unknown"]
+Deed: TypeAlias = Literal[
+    "cancel", "requeue", "suspend", "resume", "crash node", "boot node", "restart daemon", "hub down", "hub up", "look"
+]  # fmt: skip
 Plan: TypeAlias = tuple[tuple[float, str], ...]
 """Seconds after the start, and from then on one word for each GPU in order of node and device file, or one for all."""
 
@@ -33,15 +36,16 @@ class Act:
     """Something done to a job, its node or the product, so many seconds after the job's first start."""
 
     after_s: float
-    what: Literal["suspend", "resume", "cancel", "requeue", "kill node", "start node", "look"]
+    what: Deed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One submission. A part is a task of an array or a component of a heterogeneous job; else there is one.
+    """One submission, with ``gpus`` a node, or with nothing said of GPUs where that is 0.
 
-    ``ends`` has the state of each execution of a part in turn. ``plans`` and ``finds`` have an entry a part, the last
-    one for all that follow; a rule found is found of the last execution, "" is none.
+    A part is a task of an array or a component of a heterogeneous job; else there is one. ``ends`` has the state of
+    each execution of a part in turn. ``plans`` and ``finds`` have an entry a part, the last one for all that follow; a
+    rule is found of the last execution, "" is none.
     """
 
     name: str

@@ -49,11 +49,17 @@ class Crew:
         keys: dict[str, Any] = {**_NODE, "probes": probes, "hub": self.hub.address, "token": self.hub.token}
         self._daemons[node] = Daemon(self._cluster, node, folder, keys, self._stages[node].env)
 
-    def stop(self) -> dict[str, int]:
-        """Ends every daemon that runs, each with its last segment delivered; returns exit statuses by node."""
-        statuses = {node: daemon.stop() for node, daemon in self._daemons.items()}
-        self._daemons.clear()
-        return statuses
+    def stop(self, node: str) -> int:
+        """Ends the daemon of a node, with its last segment delivered; returns its exit status."""
+        return self._daemons.pop(node).stop()
+
+    def lost(self, node: str) -> None:
+        """Takes note that the node has crashed, and its daemon with it."""
+        self.stop(node)
+
+    def stop_all(self) -> dict[str, int]:
+        """Ends every daemon that runs; returns exit statuses by node."""
+        return {node: self.stop(node) for node in list(self._daemons)}
 
 
 @contextmanager
@@ -64,7 +70,7 @@ def on_duty(cluster: SlurmCluster, folder: Path, stages: Mapping[str, Stage]) ->
         stack.callback(hub.stop)
         stack.enter_context(hooks_installed(cluster))
         crew = Crew(cluster, hub, folder, stages)
-        stack.callback(crew.stop)
+        stack.callback(crew.stop_all)
         for node in cluster.nodes:
             crew.start(node)
         cluster.eventually(lambda: True if len(hub.get("nodes")["items"]) == len(cluster.nodes) else None)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from tests.slurm.running import SlurmCluster
-from tests.slurm.truth.case import State
-from tests.slurm.truth.play import Part, Play
+from tests.slurm.truth.case import STATES, State
+from tests.slurm.truth.parts import Part
+from tests.slurm.truth.play import Play
 from tests.slurm.truth.stage import Stage
 
 _FIELDS: Final = (
@@ -16,8 +17,7 @@ _FIELDS: Final = (
     *("Suspended", "AllocTRES", "DBIndex"),
 )
 _GPUS: Final = re.compile(r"\bgres/gpu=(\d+)")
-# Prolog runs after the start that Slurm notes in whole seconds, and before anything of the job does.
-_PROLOG_MS: Final = 5_000
+_WITHIN_MS: Final = 1000  # Slurm notes whole seconds
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,19 @@ def runs(cluster: SlurmCluster, play: Play, stages: Mapping[str, Stage]) -> list
     executions = Counter(row["JobIDRaw"] for row in rows)
     for row in rows:
         executions[row["JobIDRaw"]] -= 1
-        part = play.parts.get(int(row["JobIDRaw"]))
+        part = play.parts.by_job.get(int(row["JobIDRaw"]))
         if part is None or part.case.name != row["JobName"]:
             part = None
         # A job that is over within its first second held nothing that anybody counts.
         if _GPUS.search(row["AllocTRES"]) and row["Start"].isdigit() and int(row["ElapsedRaw"]):
             found.append(_run(row, part, stages, last=not executions[row["JobIDRaw"]]))
     return found
+
+
+def _awake(part: Part | None, start_ms: int, end_ms: int) -> list[tuple[int, int]]:
+    """Returns the stretches of a run in which it was not suspended."""
+    marks = [start_ms, *(at_ms for pause in (part.suspended if part else ()) for at_ms in pause if at_ms), end_ms]
+    return list(zip(marks[::2], marks[1::2], strict=True))
 
 
 def _run(row: Mapping[str, str], part: Part | None, stages: Mapping[str, Stage], *, last: bool) -> Run:
@@ -66,15 +72,17 @@ def _run(row: Mapping[str, str], part: Part | None, stages: Mapping[str, Stage],
     edges: Counter[State] = Counter()
     places = set()
     for stay in part.stays if part else ():
-        if not start_ms - 1000 <= stay.begun_ms <= min(start_ms + _PROLOG_MS, end_ms + 1000):
+        if not start_ms <= stay.begun_ms < end_ms + _WITHIN_MS:
             continue
         for minor in stay.minors:
             places.add(f"{stay.node}:{minor}")
-            of_gpu, changes = stages[stay.node].spent(minor, start_ms, end_ms)
-            times += of_gpu
-            edges += changes
+            for from_ms, to_ms in _awake(part, start_ms, end_ms):
+                of_gpu, changes = stages[stay.node].spent(minor, from_ms, to_ms)
+                times += of_gpu
+                edges += changes
     # From Slurm's start to the daemon's look at the drop-file nobody measured, and at the end the other way round.
-    edges.update(dict.fromkeys(("active", "low", "idle_held", "idle_empty", "unknown"), 2 * gpus))
+    ends = 2 + 2 * len(part.suspended if part else ())
+    edges.update(dict.fromkeys(STATES.values(), ends * gpus))
     times["unknown"] += held_ms - times.total()
     return Run(
         job_id=row["JobID"],

@@ -19,7 +19,8 @@ class Stage:
         self._scenario = scenario
         self._uuids = [f"GPU-{uuid.uuid4()}" for _ in range(gpus)]  # those of the stand-in are the same on every node
         self._now: dict[int, Doing] = dict.fromkeys(range(gpus), "idle")
-        self._log: dict[int, list[tuple[int, Doing]]] = {minor: [(0, "idle")] for minor in self._now}
+        self._watched = True
+        self._log: dict[int, list[tuple[int, State]]] = {minor: [(0, "idle_empty")] for minor in self._now}
         self._write()
 
     @property
@@ -29,27 +30,35 @@ class Stage:
 
     def does(self, changes: Mapping[int, Doing]) -> None:
         """From now on these GPUs do this."""
-        changed = {minor: doing for minor, doing in changes.items() if self._now[minor] != doing}
-        if not changed:
-            return
-        self._now |= changed
-        self._write()
-        now_ms = round(time.time() * 1000)
-        for minor, doing in changed.items():
-            self._log[minor].append((now_ms, doing))
+        if any(self._now[minor] != doing for minor, doing in changes.items()):
+            self._now |= changes
+            self._write()
+            self._note()
+
+    def watched(self, watched: bool) -> None:
+        """From now on a daemon reads these GPUs, or none does."""
+        self._watched = watched
+        self._note()
 
     def spent(self, minor: int, from_ms: int, to_ms: int) -> tuple[Counter[State], Counter[State]]:
         """Returns milliseconds by state between two moments, and how many changes into or out of each lie there."""
         times: Counter[State] = Counter()
         edges: Counter[State] = Counter()
         log = self._log[minor]
-        for (at_ms, doing), (next_ms, following) in zip(log, [*log[1:], (to_ms, None)], strict=True):
+        for (at_ms, state), (next_ms, following) in zip(log, [*log[1:], (to_ms, None)], strict=True):
             inside_ms = min(next_ms, to_ms) - max(at_ms, from_ms)
             if inside_ms > 0:
-                times[STATES[doing]] += inside_ms
+                times[state] += inside_ms
             if following is not None and from_ms < next_ms < to_ms:
-                edges.update((STATES[doing], STATES[following]))
+                edges.update((state, following))
         return times, edges
+
+    def _note(self) -> None:
+        now_ms = round(time.time() * 1000)
+        for minor, doing in self._now.items():
+            state = STATES[doing] if self._watched else "unknown"
+            if self._log[minor][-1][1] != state:
+                self._log[minor].append((now_ms, state))
 
     def _write(self) -> None:
         lines = [f"count = {len(self._now)}", _MODEL]
