@@ -73,6 +73,7 @@ class RunEvidence(msgspec.Struct, frozen=True, kw_only=True):
     interactive: bool | None = None
     shared: bool = False
     untold_ms: int | None = None  # suspended, and it is not known when
+    paused_ms: int = 0  # suspended, and it is known when
     nodes: int | None = None
     start_ms: int
     end_ms: int
@@ -108,8 +109,8 @@ class RunEvidence(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def length_ms(self) -> int:
-        """From start to end, or to the data's end."""
-        return self.end_ms - self.start_ms
+        """From start to end, or to the data's end, less the time for which it is known to have been suspended."""
+        return self.end_ms - self.start_ms - self.paused_ms
 
     @property
     def held_gpu_ms(self) -> int:

@@ -22,7 +22,8 @@ def make_pieces(states: StateSettings, energy_limit_ratio: float) -> str:
     """Returns the statement that makes ``piece`` from the rows of the GPUs in temp table ``hold``.
 
     ``kind`` is 2 at >= 1 % (busy), 1 below (idle), 0 unknown; ``busy_ms`` is the part of a busy piece in which the
-    driver's readings were at 1 % or more, all of it where the row does not say.
+    driver's readings were at 1 % or more, all of it where the row does not say. ``since_ms``: from then on the run held
+    the GPU without a pause.
     """
     low = round(states.low_pct * UTILIZATION_SCALE)
     return f"""
@@ -37,7 +38,8 @@ def make_pieces(states: StateSettings, energy_limit_ratio: float) -> str:
         JOIN gpu ON gpu.gpu_key = samples.gpu_key),
     -- Half a row may lie in a pause: what is left of it is one piece on each side.
     cut AS (
-        SELECT clipped.*, greatest(begin_ms, lasting.start_ms) AS from_ms, least(ts_ms, lasting.end_ms) AS to_ms
+        SELECT clipped.*, greatest(begin_ms, lasting.start_ms) AS from_ms, least(ts_ms, lasting.end_ms) AS to_ms,
+               lasting.start_ms AS since_ms
         FROM clipped JOIN lasting ON lasting.run_key = clipped.run_key AND lasting.gpu_key = clipped.gpu_key
              AND lasting.start_ms < ts_ms AND lasting.end_ms > begin_ms),
     judged AS (
@@ -47,7 +49,7 @@ def make_pieces(states: StateSettings, energy_limit_ratio: float) -> str:
                    AS energy_refused,
                coalesce({parked_sql(states)}, FALSE) AS half_full
         FROM cut WHERE to_ms > from_ms)
-    SELECT run_key, gpu_key, node_key, from_ms, to_ms, ms, state, util,
+    SELECT run_key, gpu_key, node_key, from_ms, to_ms, since_ms, ms, state, util,
            CASE state WHEN 'active' THEN 2 WHEN 'low' THEN 2 WHEN 'unknown' THEN 0 ELSE 1 END::TINYINT AS kind,
            state = 'idle_held' AND half_full AS parked,
            CASE WHEN state NOT IN ('active', 'low') THEN 0

@@ -1,6 +1,7 @@
 """Idle stretches of each GPU: temp tables ``block`` (activity and idleness in turn) and ``stretch`` (per GPU).
 
-A gap in the readings ends a stretch. One short activity that stands alone (a blip) neither ends one nor counts as use.
+A gap in the readings ends a stretch, and so does a pause. One short activity that stands alone (a blip) neither ends
+one nor counts as use.
 """
 
 from typing import Final
@@ -8,16 +9,17 @@ from typing import Final
 MAKE_BLOCKS: Final = """
 CREATE OR REPLACE TEMP TABLE block AS
 WITH known AS (
-    SELECT run_key, gpu_key, kind, from_ms, to_ms, busy_ms,
-           lag(kind) OVER line AS kind_before, lag(to_ms) OVER line AS to_before
+    SELECT run_key, gpu_key, kind, from_ms, to_ms, since_ms, busy_ms, lag(kind) OVER line AS kind_before,
+           lag(to_ms) OVER line AS to_before, lag(since_ms) OVER line AS since_before
     FROM piece WHERE kind > 0 WINDOW line AS (PARTITION BY run_key, gpu_key ORDER BY from_ms)),
 numbered AS (
-    SELECT *, sum((kind IS DISTINCT FROM kind_before OR from_ms - to_before > $gap_ms)::INTEGER)
+    SELECT *, sum((kind IS DISTINCT FROM kind_before OR since_ms IS DISTINCT FROM since_before
+                   OR from_ms - to_before > $gap_ms)::INTEGER)
               OVER (PARTITION BY run_key, gpu_key ORDER BY from_ms ROWS UNBOUNDED PRECEDING)::INTEGER AS block
     FROM known),
 grouped AS (
     SELECT run_key, gpu_key, block, any_value(kind) = 2 AS busy, min(from_ms) AS from_ms, max(to_ms) AS to_ms,
-           sum(busy_ms)::BIGINT AS busy_ms
+           any_value(since_ms) AS since_ms, sum(busy_ms)::BIGINT AS busy_ms
     FROM numbered GROUP BY run_key, gpu_key, block),
 busy_only AS (
     SELECT run_key, gpu_key, block, busy_ms < $blip_ms
@@ -30,9 +32,11 @@ FROM grouped LEFT JOIN busy_only USING (run_key, gpu_key, block)"""
 MAKE_STRETCHES: Final = """
 CREATE OR REPLACE TEMP TABLE stretch AS
 WITH marked AS (
-    SELECT *, sum((used IS DISTINCT FROM used_before OR from_ms - to_before > $gap_ms)::INTEGER)
+    SELECT *, sum((used IS DISTINCT FROM used_before OR since_ms IS DISTINCT FROM since_before
+                   OR from_ms - to_before > $gap_ms)::INTEGER)
               OVER (PARTITION BY run_key, gpu_key ORDER BY from_ms ROWS UNBOUNDED PRECEDING) AS number
-    FROM (SELECT *, lag(used) OVER line AS used_before, lag(to_ms) OVER line AS to_before
+    FROM (SELECT *, lag(used) OVER line AS used_before, lag(to_ms) OVER line AS to_before,
+                 lag(since_ms) OVER line AS since_before
           FROM block WINDOW line AS (PARTITION BY run_key, gpu_key ORDER BY from_ms))),
 idle AS (
     SELECT run_key, gpu_key, min(from_ms) AS from_ms, max(to_ms) AS to_ms

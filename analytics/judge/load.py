@@ -22,9 +22,8 @@ ORDER BY run_key LIMIT $most"""
 
 _RUNS: Final = """
 SELECT run_key, kind, cluster, job_id, job_id_raw, state, user_name AS user, account, "partition", qos, name,
-       interactive, shared, nodes, suspended_ms - coalesce((
-           SELECT sum(greatest(0, coalesce(s.end_ms, f.end_ms) - s.start_ms)) FROM suspension s
-           WHERE s.run_key = f.run_key), 0)::BIGINT AS untold_ms,
+       interactive, shared, nodes, suspended_ms - coalesce(paused.ms, 0) AS untold_ms,
+       coalesce(paused.ms, 0) AS paused_ms,
        f.start_ms, f.end_ms, finished, gpus, gpus_seen, gpus_active, gpus_requested,
        held_ms, covered_ms, coverage, watched_ratio, min_rows, util_mean_pct, leading_idle_ms, trailing_idle_ms,
        recent_idle_ms, idle_together_ms, last_row_ms, cpu_efficiency, cpu_source,
@@ -35,7 +34,11 @@ SELECT run_key, kind, cluster, job_id, job_id_raw, state, user_name AS user, acc
        NOT EXISTS (SELECT 1 FROM allocation JOIN null_reason USING (gpu_key)
                    WHERE allocation.run_key = f.run_key AND metric = 'util_pct' AND reason = 'not_supported'
                    AND from_ms < f.end_ms AND to_ms > f.start_ms) AS measurable
-FROM footprint_run f JOIN run USING (run_key) WHERE run_key IN (SELECT unnest($run_keys)) ORDER BY run_key"""
+FROM footprint_run f JOIN run USING (run_key) LEFT JOIN (
+    SELECT f.run_key, sum(greatest(0, least(coalesce(s.end_ms, f.end_ms), f.end_ms) - s.start_ms))::BIGINT AS ms
+    FROM suspension s JOIN footprint_run f USING (run_key) WHERE f.run_key IN (SELECT unnest($run_keys))
+    GROUP BY ALL) AS paused USING (run_key)
+WHERE run_key IN (SELECT unnest($run_keys)) ORDER BY run_key"""
 
 _GPUS: Final = """
 SELECT run_key, gpu_key, slices::DOUBLE / slices_of AS share, held_ms, covered_ms, active_ms, low_ms, idle_held_ms,

@@ -45,6 +45,18 @@ def bench(db: Database) -> Bench:
     return Bench(db)
 
 
+def test_time_in_which_a_run_was_suspended_does_not_make_it_long_enough(bench: Bench, scene: Scene) -> None:
+    job = scene.run([busy(20), idle(15)])  # an idle tail of a run of half an hour or more
+    scene.play(bench.db, rolled_up=False)
+    with bench.db.cursor() as cur:
+        pause = [T0 + 5 * MINUTE, T0 + 15 * MINUTE, job]
+        cur.execute(
+            "INSERT INTO suspension SELECT run_key, 300, NULL, NULL, $1, $2 FROM run WHERE job_id_raw = $3", pause
+        )
+    bench.analyse()
+    assert bench.findings() == []
+
+
 def test_each_story_has_its_finding(bench: Bench, scene: Scene) -> None:
     run = partial(scene.run, timelimit_s=4 * 3600)
     stories = {
