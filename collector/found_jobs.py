@@ -38,6 +38,7 @@ class FoundJobs:
             devices: the node's devices.
         """
         hooked = {holding.job_id for holding in told}
+        self._carried.contained = self._carried.contained or self._groups.contained
         ended_now = {holding.job_id for holding in told if holding.end_ms is not None}
         self.over = {job for job in self.over | ended_now if self._groups.life_of(job) is Life.ALIVE}
         found = self._carried.found
@@ -49,7 +50,6 @@ class FoundJobs:
         found += self._begun(claims, hooked, now_ms)
         for hold in found:
             _extend(hold, claims.get(hold.job_id), devices)
-        self._carried.contained = self._carried.contained or self._groups.contained
         lasting = [hold for hold in found if known.issuperset(hold.uuids)]
         return [*self._told(lasting, devices, lasting=True), *self._told(ended, devices, lasting=False)]
 
@@ -74,12 +74,12 @@ class FoundJobs:
         return began_ms is not None and began_ms > hold.seen_ms
 
     def _begun(self, claims: Mapping[str, Claim], hooked: Collection[str], now_ms: int) -> Iterator[FoundHold]:
-        known = {hold.job_id for hold in self._carried.found}
-        for job_id, claim in claims.items():
-            if job_id in known or job_id in hooked or job_id in self.over:
-                continue
-            life = self._groups.life_of(job_id)
-            if life is Life.ALIVE or (claim.source == "site" and life is Life.ABSENT and not self._groups.contained):
+        known = {hold.job_id for hold in self._carried.found} | set(hooked) | self.over
+        lives = {job_id: self._groups.life_of(job_id) for job_id in claims.keys() - known}
+        self._carried.contained = self._carried.contained or self._groups.contained
+        for job_id, life in sorted(lives.items()):
+            claim = claims[job_id]
+            if life is Life.ALIVE or (claim.source == "site" and life is Life.ABSENT and not self._carried.contained):
                 self._met.add(job_id)
                 began_ms = self._groups.began_ms(job_id, self._proc)
                 start_ms = now_ms if began_ms is None else min(began_ms, now_ms)

@@ -41,20 +41,29 @@ class Step(NamedTuple):
 class ControlGroups:
     """The control groups of one node's Slurm."""
 
-    def __init__(self, root: Path, node: str) -> None:
-        """``root`` is where the cgroup file system is mounted."""
+    def __init__(self, root: Path, node: str, *, keeps_external_step: bool = False) -> None:
+        """``root`` is where the cgroup file system is mounted; ``keeps_external_step``: slurm.conf says so."""
         self._root = root
         self._names = ("slurm", f"slurm_{node}")
         self._scopes = ("slurmstepd.scope", f"{node}_slurmstepd.scope")
-        self.contained = False
-        """Whether an external step was ever seen: then every job has processes for as long as it lasts."""
+        self._keeps_external_step = keeps_external_step
+        self._seen_external_step = False
+
+    @property
+    def contained(self) -> bool:
+        """Whether every job has processes for as long as it lasts: by slurm.conf, or since an external step was seen.
+
+        Where no folder of Slurm's is to be seen at all (in a container), slurm.conf proves nothing.
+        """
+        return self._seen_external_step or (self._keeps_external_step and any(self._bases()))
 
     def life_of(self, job_id: str) -> Life:
         """Returns what is known of a job now."""
         folders = list(self._folders(job_id))
         if not folders:
             return Life.ABSENT
-        self.contained = self.contained or any((folder / _EXTERNAL_STEP).is_dir() for folder in folders)
+        if not self._seen_external_step:
+            self._seen_external_step = any((folder / _EXTERNAL_STEP).is_dir() for folder in folders)
         return Life.ALIVE if any(map(_has_processes, folders)) else Life.EMPTY
 
     def steps(self) -> list[Step]:
@@ -77,12 +86,16 @@ class ControlGroups:
         return moment_ms(min(ticks), proc) if ticks else None
 
     def _folders(self, job_id: str) -> Iterator[Path]:
-        for controller in _CONTROLLERS:
-            for name in self._names:
-                yield from (self._root / controller / name).glob(f"uid_*/job_{job_id}")
-        for root in (self._root, self._root / "unified"):
-            for scope in self._scopes:
-                yield from (root / "system.slice" / scope).glob(f"job_{job_id}")
+        for base in self._bases():
+            yield from base.glob(f"job_{job_id}")
+            yield from base.glob(f"uid_*/job_{job_id}")
+
+    def _bases(self) -> Iterator[Path]:
+        """Yields Slurm's own folders of this node that are there."""
+        v1 = (self._root / controller / name for controller in _CONTROLLERS for name in self._names)
+        tops = (self._root, self._root / "unified")
+        v2 = (top / "system.slice" / scope for top in tops for scope in self._scopes)
+        yield from (folder for folder in (*v1, *v2) if folder.is_dir())
 
 
 def job_of(pid: int, proc: Path = PROC) -> str | None:

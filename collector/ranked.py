@@ -16,6 +16,7 @@ from collector.disputes import Disputes
 from collector.found_jobs import FoundJobs
 from collector.holdings import TellingAttribution
 from collector.readings import GpuProcess
+from collector.site_files import SiteFiles
 from store.segment import Device, Event, Holding
 
 Placing = Callable[[Sequence[str], Sequence[Device]], tuple[int, ...] | None]
@@ -35,8 +36,8 @@ class RankedAttribution:
         self._events: list[Event] = []
 
     def changed(self) -> bool:
-        """Returns whether drop-files have come or gone: only they are looked at between two rows."""
-        return self._hooks.changed()
+        """Returns whether drop-files, or files of the site's, have come or gone: the others take more than a look."""
+        return self._hooks.changed() or any(each.changed() for each in self._witnesses if isinstance(each, SiteFiles))
 
     def take_events(self) -> tuple[Event, ...]:
         """Returns what could not be attributed since the last call, and why."""

@@ -33,7 +33,7 @@ from collector.segmenter import Origin
 from collector.sessions import Sessions
 from collector.settings import CollectorSettings
 from collector.site_files import SiteFiles
-from collector.slurmd import cluster_name, config_file, find_slurmd
+from collector.slurmd import cluster_name, config_file, find_slurmd, keeps_external_step
 from collector.spool import Spool, SpoolBusy, SpoolUnusable
 from collector.steps import StepEnvironments
 from collector.systemd import notify
@@ -156,8 +156,10 @@ def _attribution(
     if not has_slurm(settings.slurm):
         return Sessions(node, cluster, round(settings.session_gap_s * 1000), kept.sessions)
     # Accounting calls runs by Slurm's own name of the cluster; so must a source that does not know it.
-    cluster = cluster_name(config_file(settings.slurm_conf, find_slurmd(node, None))) or cluster
-    folder, groups = DropFolder(Path(settings.dropfile_dir)), ControlGroups(Path(settings.cgroup_root), node)
+    config = config_file(settings.slurm_conf, find_slurmd(node, None))
+    cluster = cluster_name(config) or cluster
+    folder = DropFolder(Path(settings.dropfile_dir))
+    groups = ControlGroups(Path(settings.cgroup_root), node, keeps_external_step=keeps_external_step(config))
     hooks = HookAttribution(folder, groups, cluster, lambda: inventory.absent, kept, gpu_list, removes=removes)
     witnesses: list[Witness] = [SiteFiles(Path(settings.gpustat_dir), jobstats)]
     if settings.dcgm_job_dir:

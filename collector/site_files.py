@@ -18,14 +18,20 @@ class SiteFiles:
         self._parse = parse
         self._refused: set[str] = set()
         self._events: list[Event] = []
+        self._seen_ns = self._stamp_ns()
 
     def take_events(self) -> tuple[Event, ...]:
         """Returns which files said nothing that could be understood, each once."""
         events, self._events = tuple(self._events), []
         return events
 
+    def changed(self) -> bool:
+        """Returns whether files have come or gone since ``claims`` was asked."""
+        return self._stamp_ns() != self._seen_ns
+
     def claims(self, scene: Scene) -> Mapping[str, Claim]:
         """Returns what the files say (see collector.claims.Witness)."""
+        self._seen_ns = self._stamp_ns()
         gpus: dict[str, list[str]] = {}
         uids: dict[str, int | None] = {}
         for file in self._files(scene.now_ms):
@@ -38,6 +44,12 @@ class SiteFiles:
             for job_id, held in found.items()
             if held is not None
         }
+
+    def _stamp_ns(self) -> int | None:
+        try:
+            return self._folder.stat().st_mtime_ns
+        except OSError:
+            return None
 
     def _files(self, now_ms: int) -> list[GpuFile]:
         try:

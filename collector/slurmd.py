@@ -16,6 +16,9 @@ from collector.proc import PROC, started
 _CLUSTER: Final = re.compile(r"(?im)^\s*ClusterName\s*=\s*([\w.-]+)")
 
 
+_PROLOG_FLAGS: Final = re.compile(r"(?im)^\s*PrologFlags\s*=\s*([\w,]+)")
+
+
 class SlurmdProblem(Exception):
     """slurmd has not answered. The message is one sentence."""
 
@@ -56,12 +59,14 @@ def config_file(configured: str, slurmd: Slurmd | None) -> Path | None:
 
 def cluster_name(config: Path | None) -> str:
     """Returns ClusterName of slurm.conf as Slurm has it, in small letters; empty where the file does not say."""
-    try:
-        text = "" if config is None else config.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-    found = _CLUSTER.search(text)
+    found = _CLUSTER.search(_text(config))
     return "" if found is None else found[1].lower()
+
+
+def keeps_external_step(config: Path | None) -> bool:
+    """Returns whether slurm.conf keeps an external step in every job (PrologFlags=Contain, which X11 implies)."""
+    found = _PROLOG_FLAGS.search(_text(config))
+    return found is not None and not {"contain", "x11"}.isdisjoint(found[1].lower().split(","))
 
 
 def ask_for_gpus(program: str, slurmd: Slurmd | None, config: Path | None, timeout_s: float) -> bytes:
@@ -93,6 +98,13 @@ def ask_for_gpus(program: str, slurmd: Slurmd | None, config: Path | None, timeo
         said = printed.decode(errors="replace").strip().splitlines() or ["nothing"]
         raise SlurmdProblem(f"{path} -G says: {said[-1][:200]}")
     return printed
+
+
+def _text(config: Path | None) -> str:
+    try:
+        return "" if config is None else config.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def _slurmd(folder: Path) -> Slurmd | None:

@@ -30,9 +30,10 @@ _LOST: Final = """
     WHERE e.kind IN ('gpu_lost', 'gpu_back', 'driver_missing', 'driver_back') AND e.ts_ms <= $now
     GROUP BY n.name, e.gpu_key, g.idx HAVING arg_max(e.kind, e.ts_ms) IN ('gpu_lost', 'driver_missing')"""
 
-_DISPUTED: Final = """
-    SELECT n.name, max(e.ts_ms) FROM event e JOIN node n ON n.node_key = e.node_key
-    WHERE e.kind = 'order_disputed' AND e.ts_ms > $since AND e.ts_ms <= $now GROUP BY n.name"""
+_UNCERTAIN: Final = """
+    SELECT n.name, g.idx, e.kind, max(e.ts_ms)
+    FROM event e JOIN node n ON n.node_key = e.node_key LEFT JOIN gpu g ON g.gpu_key = e.gpu_key
+    WHERE list_contains($kinds, e.kind) AND e.ts_ms > $since AND e.ts_ms <= $now GROUP BY n.name, g.idx, e.kind"""
 
 _SLOWED: Final = """
     SELECT n.name, g.idx, h.event_reasons_seen & $brakes AS bits, count(DISTINCT h.hour_ms)
@@ -42,12 +43,22 @@ _SLOWED: Final = """
 
 _LOST_WORDS: Final = {"gpu_lost": "does not answer", "driver_missing": "the NVIDIA driver does not answer"}
 
+# What keeps the collector from telling whose a GPU is, in the words of this page; its own sentence has the details.
+_UNCERTAIN_WORDS: Final = {
+    "order_disputed": "it is disputed which GPU is whose",
+    "gpu_on_two_nodes": "another node reports this GPU as well",
+    "sources_disagree": "sources name different GPUs for a job",
+    "gpu_list_unknown": "Slurm's own list of its GPUs is not certain",
+    "gpu_unknown": "which GPU a job holds could not be told",
+    "hook_missing": "a job computes without a drop-file of the Prolog",
+}
+
 
 def trouble(cur: Cursor, nodes: Sequence[NodeRow], now_ms: int) -> list[Trouble]:
     """Returns silent nodes, the longest first, then faults by node and GPU, as seen at ``now_ms`` (site.told_at)."""
     times = {"now": now_ms, "since": now_ms - DAY_HOURS * HOUR_MS}
     silent = sorted((node for node in nodes if node.silent), key=lambda node: (-node.age_ms, node.name))
-    faults = [*_lost(cur, now_ms), *_slowed(cur, times), *_disputed(cur, times)]
+    faults = [*_lost(cur, now_ms), *_slowed(cur, times), *_uncertain(cur, times)]
     return [
         *(
             Trouble(node=node.name, gpu=None, what=f"silent for {format_duration(node.age_ms)}", since_ms=node.last_ms)
@@ -64,10 +75,10 @@ def _lost(cur: Cursor, now_ms: int) -> list[Trouble]:
     ]
 
 
-def _disputed(cur: Cursor, times: dict[str, int]) -> list[Trouble]:
+def _uncertain(cur: Cursor, times: dict[str, int]) -> list[Trouble]:
     return [
-        Trouble(node=node, gpu=None, what="it is disputed which GPU is whose", since_ms=at_ms)
-        for node, at_ms in cur.tuples(_DISPUTED, times)
+        Trouble(node=node, gpu=gpu, what=_UNCERTAIN_WORDS[kind], since_ms=at_ms)
+        for node, gpu, kind, at_ms in cur.tuples(_UNCERTAIN, {**times, "kinds": list(_UNCERTAIN_WORDS)})
     ]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from collector.carryover import Carryover, ListedGpu
 from collector.gpu_list import GpuList
-from collector.slurmd import cluster_name, config_file, find_slurmd
+from collector.slurmd import cluster_name, config_file, find_slurmd, keeps_external_step
 from tests.collector.slurmd_program import BTIME_S, Slurmd
 
 BEGAN_S = 1000.0
@@ -153,6 +153,21 @@ def test_the_cluster_is_called_as_slurm_has_it(slurmd):
     assert cluster_name(config_file(str(slurmd.config), None)) == "alpha-1"
     slurmd.config.unlink()
     assert cluster_name(config_file(str(slurmd.config), None)) == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("PrologFlags=Alloc,Contain", True),
+        (" prologflags = x11 # ssh", True),
+        ("PrologFlags=Alloc", False),
+        ("#PrologFlags=Contain", False),
+        ("", False),
+    ],
+)
+def test_whether_every_job_has_an_external_step(slurmd, line, expected):
+    slurmd.config.write_text(f"ClusterName=c\n{line}\n")
+    assert keeps_external_step(slurmd.config) is expected
 
 
 def test_a_device_file_says_its_minor_number_itself(slurmd):

@@ -37,6 +37,14 @@ def test_a_job_lives_while_a_step_of_it_has_processes(tmp_path, job):
     assert groups.contained
 
 
+def test_what_slurm_conf_says_of_external_steps_counts_where_slurm_s_groups_are_seen(tmp_path):
+    groups = ControlGroups(tmp_path, "n1", keeps_external_step=True)
+    assert not groups.contained, "a container's own tree"
+    (tmp_path / "freezer/slurm_n1").mkdir(parents=True)
+    assert groups.contained
+    assert not ControlGroups(tmp_path, "n1").contained
+
+
 def test_another_node_s_groups_are_not_this_one_s(tmp_path):
     group(tmp_path, "freezer/slurm_n2/uid_1001/job_12", "4711\n")
     assert ControlGroups(tmp_path, "n1").life_of("12") is Life.ABSENT

@@ -1,5 +1,6 @@
 """Jobs without a drop-file: found by the site's files, their steps or their processes; never on another's GPU."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -134,6 +135,18 @@ def test_the_site_s_own_files_outrank_steps_and_know_an_idle_allocation(node):
     node.file("0", "14 1001\n")
     assert node.ask(15) == ([("13", -8, (1, 2)), ("14", 15, (0,))], [("12", 5, 5, (0,))])
     assert [kind for kind, _ in node.told()] == ["dropfile_refused"]
+
+
+def test_a_file_that_comes_or_goes_is_noticed_between_two_rows(node):
+    node.ask(0)
+    assert not node.daemon.changed()
+    node.file("0", "12 1001\n")
+    assert node.daemon.changed()
+    node.ask(1)
+    assert not node.daemon.changed()
+    (node.site / "0").unlink()
+    os.utime(node.site, (1, 1))  # whatever the timer's resolution is
+    assert node.daemon.changed()
 
 
 def test_a_file_that_a_crash_left_is_no_job(node):

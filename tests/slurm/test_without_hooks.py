@@ -67,3 +67,29 @@ def tasks(cluster: SlurmCluster, user: str, job: int, count: int) -> list[int] |
     path = cluster.home(user) / f"slurm-{job}.out"
     lines: list[Any] = sorted(line.split() for line in path.read_text().splitlines()) if path.exists() else []
     return [int(pid) for _, pid in lines] if len(lines) == count else None
+
+
+def test_a_site_s_own_prolog_tells_of_an_idle_allocation(slurm_cluster: SlurmCluster, tmp_path: Path) -> None:
+    """Jobstats' Prolog writes a file for each GPU of a job; its Epilog removes it."""
+    if reason := obstacle():
+        pytest.skip(reason)
+    node = slurm_cluster.nodes[0]
+    scenario = tmp_path / "scenario"
+    write_scenario(scenario, "count = 4\n")
+    hook = slurm_cluster.prolog_folder / "60-gpustat"
+    hook.write_text(
+        "#!/bin/sh\nmkdir -p /run/gpustat\nIFS=,\n"
+        'for gpu in $SLURM_JOB_GPUS; do echo "$SLURM_JOB_ID $SLURM_JOB_UID" > "/run/gpustat/$gpu"; done\n'
+    )
+    hook.chmod(0o755)
+    try:
+        job = salloc(slurm_cluster, "alice", "--gres=gpu:2", f"--nodelist={node}")
+        given = slurm_cluster.eventually(lambda: slurm_cluster.hook_environment(node, job, "prolog"))
+        (holding,) = once(slurm_cluster, node, tmp_path, child_env(scenario))["holdings"]
+    finally:
+        hook.unlink()
+    slurm_cluster.as_root("scancel", str(job))
+    slurm_cluster.wait(job)
+    assert (holding["job_id"], holding["user"], holding["source"]) == (str(job), "alice", "site")
+    assert holding["devices"] == sorted(map(int, given["SLURM_JOB_GPUS"].split(",")))
+    assert once(slurm_cluster, node, tmp_path, child_env(scenario))["holdings"] == [], "the file is there still"

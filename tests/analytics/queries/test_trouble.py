@@ -40,6 +40,19 @@ def test_a_lost_gpu_is_a_fault_until_it_is_back(cur: Cursor, ledger: Ledger) -> 
     ]
 
 
+def test_what_keeps_from_telling_whose_a_gpu_is_stands_for_a_day(cur: Cursor, ledger: Ledger) -> None:
+    node = ledger.node("a", last_ms=NOW)
+    gpu = ledger.gpu(node)
+    ledger.put("event", node_key=node, ts_ms=NOW - HOUR, kind="sources_disagree", detail="")
+    ledger.put("event", node_key=node, gpu_key=gpu, ts_ms=NOW - HOUR, kind="gpu_on_two_nodes", detail="")
+    ledger.put("event", node_key=node, ts_ms=NOW - 2 * DAY, kind="hook_missing", detail="")
+    ledger.save(cur)
+    assert found(cur) == [
+        ("a", None, "sources name different GPUs for a job", NOW - HOUR),
+        ("a", 0, "another node reports this GPU as well", NOW - HOUR),
+    ]
+
+
 def test_hours_in_which_a_gpu_was_slowed_by_a_fault_are_counted(cur: Cursor, ledger: Ledger) -> None:
     gpu = ledger.gpu(ledger.node("a", last_ms=NOW))
     for hour, bits in enumerate((HEAT, HEAT | HARDWARE, HARDWARE, POWER_CAP, 0)):
