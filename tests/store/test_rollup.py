@@ -205,6 +205,14 @@ def test_a_dead_nodes_run_holds_a_gpu_no_longer_than_until_the_next(database: Da
     assert held == {f"c1:100@{T0}": 10 * MINUTE, f"c1:101@{T0 + 10 * MINUTE}": 10 * MINUTE}
 
 
+def test_a_run_on_a_node_that_died_is_unknown_from_then_on_and_never_idle(database: Database) -> None:
+    """Without accounting or the queue nobody says that it ended; other nodes carry the time on."""
+    store(database, segment(steady(T0, T0 + MINUTE, 0, 0, **EMPTY), holdings=[hold()]))
+    store(database, segment(node="n2", devices=[gpu("GPU-2")], first_ms=T0, last_ms=T0 + HOUR))
+    (one,) = [each for each in hours(database) if each["run"]]
+    assert (one["held_ms"], one["idle_ms"], one["unknown_ms"]) == (HOUR, MINUTE, HOUR - MINUTE)
+
+
 def test_shared_gpu_counts_for_every_holder(database: Database) -> None:
     pair = [hold("1", T0, T0 + HOUR, shared=True), hold("2", T0 + MINUTE, T0 + 2 * MINUTE, shared=True)]
     store(database, segment([], holdings=pair, last_ms=T0 + HOUR))
