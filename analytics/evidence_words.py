@@ -1,8 +1,9 @@
-"""Numbers and thresholds of a finding in people's units: the stored name says the unit."""
+"""Numbers and thresholds of a finding in people's words and units: the stored name says the unit."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from analytics.evidence_names import NUMBERS, THRESHOLDS
 from analytics.wording import (
     format_count,
     format_duration,
@@ -33,29 +34,34 @@ _UNITS: Final[tuple[tuple[str, Callable[[float], str]], ...]] = (
 )
 
 
-def said(values: Mapping[str, object], zone: str = "UTC") -> list[tuple[str, str]]:
-    """Returns (name, value) of what is known, in words; what the finding says itself is left out."""
-    return [
-        _pair(name, value, zone) for name, value in values.items() if value is not None and name not in _SAID_ALREADY
-    ]
+def numbers_said(values: Mapping[str, object], zone: str = "UTC") -> list[tuple[str, str]]:
+    """Returns (name, value) of the figures that are known, in words; what the finding says itself is left out."""
+    return _said(values, NUMBERS, zone)
 
 
-def _pair(name: str, value: object, zone: str) -> tuple[str, str]:
+def thresholds_said(values: Mapping[str, object]) -> list[tuple[str, str]]:
+    """Returns (name, value) of thresholds, in words; settings that are no number are none."""
+    limits = {name: value for name, value in values.items() if type(value) in {int, float}}
+    return _said(limits, THRESHOLDS, "UTC")
+
+
+def _said(values: Mapping[str, object], names: Mapping[str, str], zone: str) -> list[tuple[str, str]]:
+    known = {name: value for name, value in values.items() if value is not None and name not in _SAID_ALREADY}
+    # A finding of an earlier version may have figures that no rule has any more.
+    return [(names.get(name, name.replace("_", " ")), _value(name, value, zone)) for name, value in known.items()]
+
+
+def _value(name: str, value: object, zone: str) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return _words(name), _plain(value)
+        return _plain(value)
     if name in _OF_ONE_GPU:
-        return _words(name.removesuffix("_ms")), format_duration(value)
+        return format_duration(value)
     if name in _MOMENTS:
-        return _words(name.removesuffix("_ms")), format_time(int(value), zone)
+        return format_time(int(value), zone)
     for ending, form in _UNITS:
         if name.endswith(ending):
-            kept = name if ending in ("_efficiency", "_coverage") else name.removesuffix(ending)
-            return _words(kept), form(value)
-    return _words(name), format_count(value) if float(value).is_integer() else f"{value:,.3g}"
-
-
-def _words(name: str) -> str:
-    return " ".join(word.upper() if word in ("gpu", "cpu") else word for word in name.split("_"))
+            return form(value)
+    return format_count(value) if float(value).is_integer() else f"{value:,.3g}"
 
 
 def _plain(value: object) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from analytics.evidence_words import said
+from analytics.evidence_words import numbers_said, thresholds_said
 from analytics.queries.finding_groups import FindingGroup
 from analytics.queries.findings import FindingRow, UnjudgedRow
 from analytics.queries.recommendations import RecommendationRow
@@ -78,8 +78,8 @@ def _evidence(row: FindingRow, site: SiteSettings) -> Component:
                 [
                     ("Seen", f"{format_time(row.start_ms, site.zone)} to {format_time(row.end_ms, site.zone)}"),
                     ("Coverage", format_ratio(row.coverage)),
-                    *said(row.numbers, site.zone),
-                    *((f"threshold: {key}", text) for key, text in said(row.thresholds)),
+                    *numbers_said(row.numbers, site.zone),
+                    *((f"threshold: {key}", text) for key, text in thresholds_said(row.thresholds)),
                 ]
             ),
             html.P(ask(site), className="muted"),

@@ -7,9 +7,10 @@ import msgspec
 from dash import html
 from dash.development.base_component import Component
 
+from analytics.evidence_words import thresholds_said
 from analytics.queries import findings
 from analytics.rules import RULES
-from analytics.wording import GLOSSARY, format_duration, format_pct, format_ratio, rule_title
+from analytics.wording import GLOSSARY, rule_title
 from dashboard.components import cards, tables
 from dashboard.components.findings import finding
 from dashboard.components.links import copy_lines
@@ -106,20 +107,7 @@ def _thresholds(request: Request) -> Component:
 def _params(values: dict[str, Any]) -> Component:
     if values.get("enabled") is False:
         return html.Span("switched off", className="muted")
-    numbers = {key: value for key, value in values.items() if type(value) in (int, float)}
-    return html.Span([badge(threshold(key, value)) for key, value in numbers.items()], className="badges")
-
-
-def threshold(key: str, value: float) -> str:
-    """Returns ``min_held_s = 900`` as ``min held 15 min``: the unit is the end of the name."""
-    stem, _, unit = key.rpartition("_")
-    if unit == "s":
-        return f"{stem.replace('_', ' ')} {format_duration(1000 * value)}"
-    if unit == "ratio":
-        return f"{stem.replace('_', ' ')} {format_ratio(value)}"
-    if unit == "pct":
-        return f"{stem.replace('_', ' ')} {format_pct(value)}"
-    return f"{key.replace('_', ' ')} {value:g}"
+    return html.Span([badge(f"{name} {value}") for name, value in thresholds_said(values)], className="badges")
 
 
 def _installation(request: Request) -> Component:

@@ -15,7 +15,8 @@ from gpuledger.source import Source
 @click.option("--json", "json_", is_flag=True, help="Print JSON.")
 def command(settings: Settings, source: Source, finding: int, json_: bool) -> None:
     """Show FINDING (its number) as it was judged: what was seen, the thresholds, the coverage."""
-    from analytics.evidence_words import said
+    from analytics.evidence_names import WIDTH
+    from analytics.evidence_words import numbers_said, thresholds_said
     from analytics.wording import format_gpu_h, format_ratio, format_time
 
     with open_answers(settings, source) as answers:
@@ -31,8 +32,9 @@ def command(settings: Settings, source: Source, finding: int, json_: bool) -> No
     emit(f"period      {format_time(row['start_ms'], zone)} to {format_time(row['end_ms'], zone)} ({zone})")
     emit(f"explains    {format_gpu_h(row['gpu_h'])}")
     emit(f"confidence  {row['confidence']}, {format_ratio(row['coverage'])} of the time was measured")
-    for heading, values in (("what was seen", row["numbers"]), ("thresholds in force", row["thresholds"])):
+    seen, limits = numbers_said(row["numbers"], zone), thresholds_said(row["thresholds"])
+    for heading, pairs in (("what was seen", seen), ("thresholds in force", limits)):
         emit(f"\n{heading}")
-        for name, value in said(values, zone):
-            emit(f"  {name:<28} {visible(value)}")
+        for name, value in pairs:
+            emit(f"  {name:<{WIDTH}}  {visible(value)}")
     emit(f"\nwhat to do\n{row['fix']}")

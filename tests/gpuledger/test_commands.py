@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from analytics import evidence_words
+from analytics.evidence_names import WIDTH
+from analytics.evidence_words import numbers_said, thresholds_said
 from analytics.wording import number_gpu_h
 from gpuledger import listing
 from store.database import Database
@@ -99,9 +100,9 @@ def test_a_finding_is_explained_with_what_it_rests_on(data: Path) -> None:
     finding = told(data, "findings", "--limit", 1)["items"][0]
     text = said("explain", finding["id"], "--data", data).out
     assert text.startswith(finding["title"])
-    for values in (finding["numbers"], finding["thresholds"]):
-        for name, value in evidence_words.said(values, "UTC"):
-            assert f"  {name:<28} {value}\n" in text
+    pairs = [*numbers_said(finding["numbers"], "UTC"), *thresholds_said(finding["thresholds"])]
+    for name, value in pairs:
+        assert f"  {name:<{WIDTH}}  {value}\n" in text
     assert finding["fix"] in text
     assert told(data, "explain", finding["id"])["numbers"] == finding["numbers"]
 
