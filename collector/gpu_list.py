@@ -23,7 +23,8 @@ from store.segment import Event
 
 _LOOK_MS: Final = 30_000  # between two looks for a slurmd where none was seen
 _LATE_MS: Final = 120_000
-_TIMEOUT_S: Final = 60.0
+TIMEOUT_S: Final = 60.0
+"""That slurmd -G may take: it waits for device files that are missing."""
 _FIRST_WAIT_S: Final = 5.0
 _NUMBERED: Final = re.compile(r"/dev/nvidia([0-9]{1,6})")
 _AUTODETECT: Final = re.compile(rb"(?im)^[^#]*\bautodetect\s*=\s*(?!off\b)\w")
@@ -45,11 +46,12 @@ class Where(msgspec.Struct, frozen=True):
 class GpuList:
     """The list that is in force. ``carried`` keeps it over a restart of the daemon."""
 
-    def __init__(self, where: Where, carried: Carryover) -> None:
+    def __init__(self, where: Where, carried: Carryover, first_wait_s: float = _FIRST_WAIT_S) -> None:
         self.problem = ""
         """Why there is no list, or one in doubt, in a few words; empty while it is being read."""
         self._where = where
         self._carried = carried
+        self._first_wait_s = first_wait_s
         self._slurmd: Slurmd | None = None
         self._read_for: str | None = None  # the slurmd that was last asked about
         self._looked_ms: int | None = None
@@ -88,7 +90,7 @@ class GpuList:
                 if not self._slurmd:
                     self._carried.gpu_list = None  # nobody knows of which slurmd it was
                 if self.listed is None:
-                    self._begin(now_ms, _FIRST_WAIT_S if first else 0.0)
+                    self._begin(now_ms, self._first_wait_s if first else 0.0)
         except Unanswered:
             return
         except NoList as error:
@@ -123,7 +125,7 @@ def read_list(where: Where, slurmd: Slurmd | None, name: str, now_ms: int) -> Ke
     config = slurmds.config_file(where.config, slurmd)
     gres_conf = None if config is None else config.with_name("gres.conf")
     try:
-        listed = printed_by_slurmd(slurmds.ask_for_gpus(where.program, slurmd, config, _TIMEOUT_S))
+        listed = printed_by_slurmd(slurmds.ask_for_gpus(where.program, slurmd, config, TIMEOUT_S))
         source = "slurmd -G"
     except (SlurmdProblem, BadList) as error:
         if gres_conf is None or not gres_conf.is_file():

@@ -17,6 +17,7 @@ from collector.claims import Witness
 from collector.deliver import BadAddress, Delivery
 from collector.dropfiles import DropFolder
 from collector.found_jobs import FoundJobs
+from collector.gpu_list import TIMEOUT_S as GPU_LIST_TIMEOUT_S
 from collector.gpu_list import GpuList, Where
 from collector.grid import Grid
 from collector.holdings import Attribution, placed
@@ -91,7 +92,7 @@ def run_once(settings: CollectorSettings, *, cluster: str) -> Once:
     reports = [report for report, _ in read]
     processes = {position: listed for report in reports for position, listed in report.processes.items()}
     kept = Carryover(boot=kernel_boot_id())
-    gpu_list = GpuList(Where(node, settings.slurmd, settings.slurm_conf), kept)
+    gpu_list = GpuList(Where(node, settings.slurmd, settings.slurm_conf), kept, GPU_LIST_TIMEOUT_S)
     attribution = _attribution(settings, node, cluster, inventory, kept, gpu_list, removes=False)
     holdings = attribution.holdings(moment.wall_ms, inventory.devices, processes)
     found = placed(attribution, inventory.devices)

@@ -10,9 +10,9 @@ from collector import runner
 from collector.once import Once
 from collector.settings import CollectorSettings
 from gpuledger.doctor_hub import Check, hub_checks
+from gpuledger.doctor_slurm import slurm_checks
 
 MIN_FREE_BYTES: Final = 1 << 30
-SLURM_COMMANDS: Final = ("sacct", "squeue", "scontrol")
 
 
 def examine(collector: CollectorSettings, cluster: str, data: Path) -> list[Check]:
@@ -21,7 +21,7 @@ def examine(collector: CollectorSettings, cluster: str, data: Path) -> list[Chec
     parts: tuple[tuple[str, Callable[[], Iterator[Check]]], ...] = (
         ("driver", lambda: _driver(once)),
         ("readings", lambda: _readings(once)),
-        ("slurm", lambda: _slurm(once)),
+        ("slurm", lambda: slurm_checks(collector, once)),
         ("spool", lambda: _directory("spool", Path(collector.spool_dir), "collector.spool_dir")),
         ("data", lambda: _directory("data", data, "hub.data, or --data DIR") if _is_for_hubs() else iter(())),
         ("hub", lambda: hub_checks(collector, data)),
@@ -55,42 +55,6 @@ def _readings(once: Once) -> Iterator[Check]:
             yield Check(name="readings", state="note", found=f"GPU {item.device.index} lacks {', '.join(missing)}")
         elif item.readings:
             yield Check(name="readings", state="good", found=f"GPU {item.device.index} answers every reading")
-
-
-def _slurm(once: Once) -> Iterator[Check]:
-    if not once.slurm:
-        yield Check(name="slurm", state="note", found="no Slurm here: programs are counted as sessions, not jobs")
-        return
-    yield from _gpu_list(once)
-    for command in SLURM_COMMANDS:
-        path = shutil.which(command)
-        found = path or f"{command} is not on PATH"
-        fix = "" if path else "install Slurm's client commands on the one host that reads accounting"
-        yield Check(name="slurm", state="good" if path else "note", found=found, fix=fix)
-
-
-def _gpu_list(once: Once) -> Iterator[Check]:
-    """Which GPU is meant by a place in Slurm's list: the daemon knows it for sure, or where all orders are one."""
-    devices = [item.device for item in once.devices]
-    if once.gpu_list_problem:
-        found = f"Slurm's own list of GPUs is not certain: {once.gpu_list_problem}"
-        fix = (
-            "see that `slurmd -G` works here, and set collector.slurmd and collector.slurm_conf where it lies elsewhere"
-        )
-        yield Check(name="slurm", state="note", found=found, fix=fix)
-    whole = [device for device in devices if not device.in_mig_mode]
-    unplaced = [device for device in whole if device.position is None]
-    if whole and len(unplaced) < len(whole):
-        source = once.gpu_list or "the one order that driver, device files and PCI bus agree on"
-        order = ", ".join(
-            f"{device.position} is GPU {device.index}"
-            for device in sorted(whole, key=lambda device: device.position or 0)
-            if device.position is not None
-        )
-        yield Check(name="slurm", state="good", found=f"places in Slurm's list, by {source}: {order}")
-    for device in unplaced:
-        found = f"GPU {device.index} has no known place in Slurm's list: whose it is will be unknown"
-        yield Check(name="slurm", state="bad", found=found, fix="compare gres.conf, `slurmd -G` and `nvidia-smi -L`")
 
 
 def _is_for_hubs() -> bool:

@@ -51,6 +51,7 @@ def test_on_a_slurm_node_the_places_in_slurm_s_list_are_shown(
     slurmd.says(("/dev/nvidia[73,71]", 2))
     fake_nvml.write("count = 3\ngpu.0.minor = 71\ngpu.1.minor = 72\ngpu.2.minor = 73")
     node = {"slurm": "yes", "slurmd": str(slurmd.program), "slurm_conf": str(slurmd.config)}
+    node["dropfile_dir"] = str(tmp_path / "jobs")
     _, lines = examined(**node)
     order, unplaced = lines["slurm"][:2]
     assert order["found"] == "places in Slurm's list, by slurmd -G: 0 is GPU 2, 1 is GPU 0"
@@ -64,6 +65,28 @@ def test_on_a_slurm_node_the_places_in_slurm_s_list_are_shown(
     fake_nvml.write("count = 2")
     _, lines = examined(**node)
     assert lines["slurm"][1]["found"].endswith("bus agree on: 0 is GPU 0, 1 is GPU 1")
+
+
+def test_on_a_slurm_node_it_is_said_what_tells_whose_a_gpu_is(
+    fake_nvml: Fake, examined: Examined, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_nvml.write("count = 1")
+    slurmd = Slurmd(tmp_path / "slurmd")
+    slurmd.says(("/dev/nvidia0", 1))
+    node = {"slurm": "yes", "slurmd": str(slurmd.program), "slurm_conf": str(slurmd.config)}
+    node |= {"dropfile_dir": str(tmp_path / "jobs"), "gpustat_dir": str(tmp_path / "gpustat")}
+    with monkeypatch.context() as patched:
+        patched.setattr("gpuledger.doctor_slurm._OF_ANOTHER_USER", tmp_path / "unreadable")
+        _, lines = examined(**node)
+    assert [line["state"] for line in lines["slurm"][:3]] == ["good", "note", "note"]
+    assert "no Prolog of ours has run here" in lines["slurm"][1]["found"]
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "gpustat").mkdir()
+    _, lines = examined(**node)
+    assert [line["found"] for line in lines["slurm"][1:3]] == [
+        f"drop-files of Prolog and Epilog in {tmp_path / 'jobs'}",
+        f"the site's own files in {tmp_path / 'gpustat'}",
+    ]
 
 
 def test_a_hub_that_does_not_answer_is_bad_and_has_a_fix(fake_nvml: Fake, examined: Examined, tmp_path: Path) -> None:
