@@ -17,18 +17,20 @@ from analytics.model import HOUR_MS, MINUTE_MS, Filter, Window
 from analytics.queries.figures import gpu_h
 from analytics.queries.pieces import WEIGHT, WHOLE
 from analytics.queries.rollup import floor, rollup
+from analytics.queries.roots import ROOTS, UNTOLD_ROOTS
 from analytics.queries.scope import Condition, fill, of_places
 from analytics.queries.unreported import Unreported, is_told, unreported
 from store.database import Cursor
 
 _KNOWN: Final = """
-    SELECT g.gpu_key, coalesce(p.gpu_key, g.gpu_key) AS root_key, {weight} AS weight, g.first_ms
+    SELECT g.gpu_key, coalesce(p.gpu_key, g.gpu_key) AS root_key, {weight} AS weight, g.first_ms, o.until_ms
     FROM gpu g JOIN node n ON n.node_key = g.node_key LEFT JOIN gpu p ON p.uuid = g.parent_uuid
+        JOIN ({roots}) AS o ON o.gpu_key = coalesce(p.gpu_key, g.gpu_key)
     WHERE {known}"""
 
 _ROOTS: Final = """
-    SELECT first_ms, CAST(sum(weight) AS BIGINT) AS weight FROM ({devices}) WHERE root_key = gpu_key
-    GROUP BY first_ms ORDER BY first_ms"""
+    SELECT first_ms, until_ms, CAST(sum(weight) AS BIGINT) AS weight FROM ({devices}) WHERE root_key = gpu_key
+    GROUP BY first_ms, until_ms ORDER BY first_ms, until_ms"""
 
 _KINDS: Final = ("releasing", "offline", "taken", "reserved", "stranded")
 
@@ -43,7 +45,7 @@ _USED: Final = """
         FROM ({rollup}) AS h LEFT JOIN device d ON d.gpu_key = h.gpu_key {places} WHERE {used}
         UNION ALL
         SELECT h.at_ms, h.bucket_ms, d.root_key, 0, 0, 0, h.kind, h.units
-        FROM ({spare}) AS h JOIN device d ON d.gpu_key = h.gpu_key),
+        FROM ({spare}) AS h JOIN device d ON d.gpu_key = h.gpu_key AND h.at_ms < d.until_ms),
     whole AS (
         SELECT at_ms, CAST(sum(held) AS BIGINT) AS held, CAST(sum(suspended) AS BIGINT) AS suspended,
             CAST(coalesce(sum(held + suspended) FILTER (root_key = 0), 0) AS BIGINT) AS unplaced,
@@ -54,7 +56,7 @@ _USED: Final = """
         FROM told WHERE root_key <> 0 GROUP BY ALL),
     more AS (
         SELECT e.at_ms, e.used - coalesce(d.weight
-            * greatest(0, least(e.at_ms + e.bucket_ms, $end) - greatest(e.at_ms, d.first_ms)), 0) AS beyond
+            * greatest(0, least(e.at_ms + e.bucket_ms, $end, d.until_ms) - greatest(e.at_ms, d.first_ms)), 0) AS beyond
         FROM each e LEFT JOIN device d ON d.gpu_key = e.root_key),
     over AS (SELECT at_ms, CAST(sum(beyond) AS BIGINT) AS beyond FROM more WHERE beyond > 0 GROUP BY at_ms)
     SELECT w.*, coalesce(o.beyond, 0) AS beyond FROM whole w LEFT JOIN over o USING (at_ms) ORDER BY at_ms"""
@@ -65,9 +67,10 @@ _PLACES: Final = """
 
 
 class Root(msgspec.Struct, frozen=True):
-    """Whole devices first seen at the same moment, by their summed weight."""
+    """Whole devices that count from and until the same moments, by their summed weight."""
 
     first_ms: int
+    until_ms: int
     weight: int
 
 
@@ -140,7 +143,9 @@ class Capacity(msgspec.Struct, frozen=True):
     def known(self, start_ms: int, end_ms: int) -> int:
         """Returns the capacity of the known devices in [start_ms, end_ms), up to the data's end."""
         end_ms = min(end_ms, self.to_ms)
-        return sum(root.weight * max(0, end_ms - max(start_ms, root.first_ms)) for root in self.roots)
+        return sum(
+            root.weight * max(0, min(end_ms, root.until_ms) - max(start_ms, root.first_ms)) for root in self.roots
+        )
 
     def within(self, start_ms: int, end_ms: int) -> Whole:
         """Returns what there was in [start_ms, end_ms), from the buckets that begin there."""
@@ -239,10 +244,11 @@ def capacity(
     if where.cluster is not None:
         known &= Condition("n.cluster = $cluster", {"cluster": where.cluster})
         used &= Condition("coalesce(r.cluster, n.cluster) = $cluster", {"cluster": where.cluster})
-    devices = fill(_KNOWN, weight=WEIGHT, known=known.sql)
+    end_ms = min(window.end_ms, data_to_ms)
+    told = is_told(cur, window, end_ms)
+    devices = fill(_KNOWN, weight=WEIGHT, roots=ROOTS if told else UNTOLD_ROOTS, known=known.sql)
     rows = rollup(window, ("held_ms", "stray_ms", "suspended_ms"), minutes=minutes, cuts=cuts)
     spare = rollup(window, ("units",), minutes=minutes, cuts=cuts, table="spare")
-    end_ms = min(window.end_ms, data_to_ms)
     params = {"whole": WHOLE, "end": end_ms} | rows.params | spare.params | used.params | known.params
     statement = fill(
         _USED,
@@ -255,7 +261,6 @@ def capacity(
         spare=spare.sql,
         used=used.sql,
     )
-    told = is_told(cur, window, end_ms)
     return Capacity(
         cur.rows(fill(_ROOTS, devices=devices), known.params, Root),
         cur.rows(statement, params, Used),

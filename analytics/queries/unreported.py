@@ -7,6 +7,7 @@ import msgspec
 
 from analytics.model import HOUR_MS, Filter, Window
 from analytics.queries.pieces import WEIGHT
+from analytics.queries.roots import ROOTS
 from analytics.queries.scope import ALWAYS, Condition, fill
 from store.database import Cursor
 from store.schema import NODE_WORD_MS
@@ -19,17 +20,17 @@ _TOLD: Final = f"""
 # Most nodes report every GPU that they have: they fall away before anything is put in order or cut into hours.
 _UNREPORTED: Final = f"""
     WITH known AS (
-        SELECT n.cluster, n.name, list({{weight}}) AS weights, list(g.first_ms) AS firsts,
-            CAST(sum({{weight}}) AS BIGINT) AS weight, max(g.first_ms) AS last_first_ms
-        FROM gpu g JOIN node n ON n.node_key = g.node_key LEFT JOIN gpu p ON p.uuid = g.parent_uuid
-        WHERE p.gpu_key IS NULL GROUP BY n.cluster, n.name),
+        SELECT n.cluster, n.name, list(o.weight) AS weights, list(o.first_ms) AS firsts, list(o.until_ms) AS untils,
+            CAST(sum(o.weight) AS BIGINT) AS weight, max(o.first_ms) AS last_first_ms, min(o.until_ms) AS first_until_ms
+        FROM ({{roots}}) AS o JOIN node n ON n.node_key = o.node_key GROUP BY n.cluster, n.name),
     apart AS MATERIALIZED (
         SELECT s.cluster, s.name FROM node_state s LEFT JOIN known k ON k.cluster = s.cluster AND k.name = s.name
         WHERE s.at_ms > $low - {NODE_WORD_MS} AND s.at_ms < $high AND s.gpus > 0 AND {{places}}
         GROUP BY s.cluster, s.name
-        HAVING max(s.gpu_units) > coalesce(max(k.weight), 0) OR min(s.at_ms) < max(k.last_first_ms)),
+        HAVING max(s.gpu_units) > coalesce(max(k.weight), 0) OR min(s.at_ms) < max(k.last_first_ms)
+            OR max(s.at_ms) + {NODE_WORD_MS} > min(k.first_until_ms)),
     word AS (
-        SELECT s.*, k.weights, k.firsts, greatest(s.at_ms, $low) AS from_ms, least(s.to_ms, $high) AS until_ms
+        SELECT s.*, k.weights, k.firsts, k.untils, greatest(s.at_ms, $low) AS from_ms, least(s.to_ms, $high) AS until_ms
         FROM ({words("SEMI JOIN apart USING (cluster, name)")}) AS s
             LEFT JOIN known k ON k.cluster = s.cluster AND k.name = s.name
         WHERE s.gpus > 0 AND s.to_ms > $low),
@@ -40,8 +41,8 @@ _UNREPORTED: Final = f"""
         FROM (SELECT *, unnest(range(from_ms // {HOUR_MS}, (until_ms - 1) // {HOUR_MS} + 1)) AS hour FROM word) w
             JOIN part ON part_ms < w.until_ms AND part_end_ms > w.from_ms),
     seen AS (
-        SELECT *, b_ms - a_ms AS ms, coalesce(list_sum(list_transform(list_zip(weights, firsts),
-            lambda each: each[1] * greatest(0, b_ms - greatest(a_ms, each[2])))), 0) AS known
+        SELECT *, b_ms - a_ms AS ms, coalesce(list_sum(list_transform(list_zip(weights, firsts, untils),
+            lambda each: each[1] * greatest(0, least(b_ms, each[3]) - greatest(a_ms, each[2])))), 0) AS known
         FROM hour WHERE b_ms > a_ms),
     counted AS (
         SELECT *, CAST(greatest(0, gpu_units * ms - known) AS BIGINT) AS total,
@@ -120,4 +121,4 @@ def unreported(cur: Cursor, window: Window, where: Filter, end_ms: int, cuts: Se
         }
         | places.params
     )
-    return cur.rows(fill(_UNREPORTED, weight=WEIGHT, places=places.sql, kinds=kinds), params, Unreported)
+    return cur.rows(fill(_UNREPORTED, roots=ROOTS, places=places.sql, kinds=kinds), params, Unreported)

@@ -69,6 +69,34 @@ def test_gpus_that_slurm_counts_beyond_the_known_ones(cur: Cursor, ledger: Ledge
     assert parts(cur)["capacity"] == 96
 
 
+def test_a_gpu_that_was_exchanged_counts_until_it_was_last_seen(cur: Cursor, ledger: Ledger) -> None:
+    node = ledger.node("n1", last_ms=T0 + DAY)
+    ledger.gpu(node, last_ms=T0 + DAY)
+    ledger.gpu(node, last_ms=T0 + 6 * HOUR)
+    ledger.gpu(node, first_ms=T0 + 8 * HOUR, last_ms=T0 + DAY)
+    day_of_words(ledger, "n1", gpus=2)
+    ledger.save(cur)
+    found = parts(cur)
+    assert (found["capacity"], found["free"]) == (48, 48)
+
+
+def test_a_node_that_slurm_has_no_more_counts_until_it_was_last_seen(cur: Cursor, ledger: Ledger) -> None:
+    for name, last_ms in (("n1", T0 + DAY), ("n2", T0 + 6 * HOUR)):
+        ledger.gpu(ledger.node(name, last_ms=last_ms), last_ms=last_ms)
+    day_of_words(ledger, "n1", gpus=1)
+    ledger.save(cur)
+    assert parts(cur)["capacity"] == 30
+
+
+def test_a_gpu_that_does_not_answer_counts_as_slurm_lists_it(cur: Cursor, ledger: Ledger) -> None:
+    node = ledger.node("n1", last_ms=T0 + DAY)
+    ledger.gpu(node, last_ms=T0 + DAY)
+    ledger.gpu(node, last_ms=T0 + 6 * HOUR)
+    day_of_words(ledger, "n1", gpus=2)
+    ledger.save(cur)
+    assert parts(cur)["capacity"] == 48
+
+
 def test_before_its_collector_came_a_node_was_there(cur: Cursor, ledger: Ledger) -> None:
     ledger.gpu(ledger.node("n1", first_ms=T0 + 6 * HOUR, last_ms=T0 + DAY), first_ms=T0 + 6 * HOUR)
     day_of_words(ledger, "n1", gpus=1)
