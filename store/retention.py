@@ -18,7 +18,9 @@ def retain(database: Database, settings: StoreSettings, now_ms: int) -> int:
         # A clock that was ahead must not make everything old.
         today_ms = manifest.day_of(min(as_of_ms(cursor), now_ms) + 1) * DAY_MS
         removed = _remove_raw(cursor, today_ms - settings.raw_days * DAY_MS, now_ms)
-        cursor.execute("DELETE FROM gpu_minute WHERE minute_ms < $1", [today_ms - settings.minute_days * DAY_MS])
+        minutes_from = [today_ms - settings.minute_days * DAY_MS]
+        cursor.execute("DELETE FROM gpu_minute WHERE minute_ms < $1", minutes_from)
+        cursor.execute("DELETE FROM host_minute WHERE minute_ms < $1", minutes_from)
         cursor.execute("DELETE FROM gpu_hour WHERE hour_ms < $1", [today_ms - settings.hour_days * DAY_MS])
     return removed
 

@@ -234,9 +234,13 @@ def test_raw_rows_go_by_the_day_and_hours_stay(database: Database) -> None:
 def test_minutes_and_hours_go_by_their_age(database: Database) -> None:
     fill(database)
     fill(database, from_ms=T0 + 20 * DAY_MS, hours_long=1, seq=1)
+    with database.cursor() as cursor:
+        cores = "INSERT INTO host_minute SELECT $1 + day * $2, 1, 1, 60000, 60000, NULL FROM range(21) AS days(day)"
+        cursor.execute(cores, [T0, DAY_MS])
     retain(database, StoreSettings(raw_days=1, minute_days=2, hour_days=30), T0 + 21 * DAY_MS)
     with database.cursor() as cursor:
         assert cursor.scalar("SELECT min(minute_ms) FROM gpu_minute") == T0 + 20 * DAY_MS
+        assert cursor.scalar("SELECT min(minute_ms) FROM host_minute") >= T0 + 19 * DAY_MS
         assert cursor.scalar("SELECT min(hour_ms) FROM gpu_hour") == T0
     retain(database, StoreSettings(raw_days=1, minute_days=2, hour_days=3), T0 + 21 * DAY_MS)
     with database.cursor() as cursor:
