@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
+from store import claims
 from store.columns import from_tuples
 from store.database import Cursor
 from store.evidence import Allocation
@@ -165,6 +166,7 @@ def _rename(cursor: Cursor, gone: Sequence[tuple[int, int]]) -> None:
         # Rows in sealed files keep the old key, also those that are being sealed now; readers follow the alias.
         cursor.execute("UPDATE run_alias SET run_key = $1 WHERE run_key = $2", [new, old])
         cursor.execute("INSERT OR REPLACE INTO run_alias VALUES ($2, $1)", [new, old])
+        claims.rename(cursor, old, new)
         cursor.execute("UPDATE process SET run_key = $1 WHERE run_key = $2", [new, old])
         cursor.execute("UPDATE host_minute SET run_key = $1 WHERE run_key = $2", [new, old])
         for table in _OF_ONE_RUN:

@@ -112,6 +112,8 @@ VERSION_1: tuple[str, ...] = (
     """CREATE TABLE suspension (
         run_key INTEGER NOT NULL, ran_s INTEGER NOT NULL, told_start_ms BIGINT, told_end_ms BIGINT, start_ms BIGINT,
         end_ms BIGINT, PRIMARY KEY (run_key, ran_s))""",
+    # GPUs of runs to which rows were given that their node sent as nobody's (store/claims.py).
+    "CREATE TABLE claim (run_key INTEGER NOT NULL, gpu_key INTEGER NOT NULL, PRIMARY KEY (run_key, gpu_key))",
     # ---- raw
     # gen: of the batch that brought the row; sealing takes the rows up to a generation and leaves later ones alone.
     f"""CREATE TABLE hot (
