@@ -55,3 +55,11 @@ def test_html_needs_nothing_from_elsewhere(weeks: Cursor) -> None:
 def test_no_word_of_blame(weeks: Cursor) -> None:
     for text in rendered(weeks, "user:bob").values():
         assert not re.search(r"wast|verdict|flagged|offend|violat", text, re.IGNORECASE)
+
+
+def test_every_cell_of_a_row_is_told_by_name_on_a_phone(weeks: Cursor) -> None:
+    html = rendered(weeks, "cluster")["html"]
+    assert "@media screen and (max-width: 520px)" in html
+    heads = re.findall(r'<th [^>]*scope="col"[^>]*>([^<]+)</th>', html)
+    labels = re.findall(r'data-label="([^"]+)"', html)
+    assert set(labels) == set(heads)
