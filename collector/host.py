@@ -2,7 +2,6 @@
 
 import os
 import pwd
-import shutil
 import socket
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,16 +22,37 @@ def node_name(configured: str) -> str:
     return configured or socket.gethostname().split(".")[0]
 
 
+# Where packages keep slurmd's options. A configless slurmd is told there whom to ask; until it has, there is no file.
+SLURMD_OPTIONS: Final = ("/etc/default/slurmd", "/etc/sysconfig/slurmd")
+
+
 def has_slurm(setting: str, environ: Mapping[str, str] = os.environ, root: Path = Path("/")) -> bool:
-    """Returns whether the host belongs to a Slurm cluster: as set, else whether slurm.conf or slurmd is found."""
-    if setting != "auto":
-        return setting == "yes"
-    if (configured := environ.get("SLURM_CONF")) and Path(configured).is_file():
-        return True
-    if any((root / path.lstrip("/")).is_file() for path in SLURM_CONFS):
-        return True
-    folders = [str(root / folder.lstrip("/")) for folder in SBIN.split(":")]
-    return shutil.which("slurmd", path=os.pathsep.join(folders)) is not None
+    """Returns whether the host belongs to a Slurm cluster: as set, else whether :func:`slurm_sign` finds one."""
+    return setting == "yes" if setting != "auto" else bool(slurm_sign(environ, root))
+
+
+def slurm_sign(environ: Mapping[str, str] = os.environ, root: Path = Path("/")) -> str:
+    """Returns what says that the host belongs to a Slurm cluster, in words; empty where nothing does.
+
+    Slurm's programs alone say nothing: a workstation may have the packages and no cluster.
+    """
+    told = environ.get("SLURM_CONF", "")
+    for path in (*([Path(told)] if told else []), *(root / name.lstrip("/") for name in SLURM_CONFS)):
+        if path.is_file() and os.access(path, os.R_OK):
+            return f"{path} is there"
+    for path in (root / name.lstrip("/") for name in SLURMD_OPTIONS):
+        if "--conf-server" in _read(path):
+            return f"{path} names a server of configuration"
+    if any(_read(comm).strip() == "slurmd" for comm in (root / "proc").glob("[0-9]*/comm")):
+        return "slurmd runs"
+    return ""
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""  # it ended meanwhile, or is not for this user
 
 
 def user_name(uid: int) -> str:

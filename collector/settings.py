@@ -42,7 +42,8 @@ class CollectorSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     spool_max_age_s: AtLeast0 = 1_209_600.0
     """Most seconds that a segment is kept for a hub that does not answer (14 days)."""
     slurm: Literal["auto", "yes", "no"] = "auto"
-    """Whether this host belongs to a Slurm cluster; auto looks for slurm.conf and slurmd."""
+    """Whether this host belongs to a Slurm cluster; auto looks for a readable slurm.conf, a
+    running slurmd, and --conf-server among its options; where a configless slurmd asks DNS instead, write yes."""
     session_gap_s: AtLeast0 = 600.0
     """Without Slurm: a user's processes on a GPU with a shorter gap between them are one session."""
     dropfile_dir: str = "/run/gpuledger/jobs"

@@ -1,6 +1,7 @@
 """Reads one TOML file into settings structs and says in one sentence what is wrong with it."""
 
 import difflib
+import re
 import tomllib
 import types
 from pathlib import Path
@@ -53,7 +54,7 @@ def parse(document: dict[str, Any], name: str, struct: type[S], others: tuple[st
         settings = msgspec.convert(read_here, struct)
     except msgspec.ValidationError as error:
         raise ConfigError(
-            f"{name}: {_invalid(error)}; config.example.toml shows every key with its default."
+            f"{name}: {_invalid(error, struct)}; config.example.toml shows every key with its default."
         ) from error
     site, collector = getattr(settings, "site", None), getattr(settings, "collector", None)
     if isinstance(site, SiteSettings):
@@ -63,11 +64,43 @@ def parse(document: dict[str, Any], name: str, struct: type[S], others: tuple[st
     return settings
 
 
-def _invalid(error: msgspec.ValidationError) -> str:
-    """Turns msgspec's "Expected `int`, got `str` - at `$.hub.port`" round: the key comes first."""
+_KINDS: Final = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "text in quotes",
+    "bool": "true or false",
+    "array": "a list in [ ]",
+    "object": "a section",
+    "null": "nothing",
+}
+_MISMATCH: Final = re.compile(r"Expected (\w+)((?: (?:of length )?[<>]=? [-.\d]+)?)(?:, got (\w+))?")
+
+
+def _invalid(error: msgspec.ValidationError, struct: type[msgspec.Struct]) -> str:
+    """Turns msgspec's "Expected `int`, got `str` - at `$.hub.port`" round: the key comes first, in plain words."""
     said, _, where = str(error).partition(" - at `$")
     said, key = said.replace("`", ""), where.strip("`.")
+    if said.startswith("Invalid enum value"):
+        choices = ", ".join(f'"{choice}"' for choice in _choices(struct, key))
+        return f"{key} is one of {choices}, not {said.removeprefix('Invalid enum value').strip()}"
+    found = _MISMATCH.fullmatch(said)
+    if found is not None and found[1] in _KINDS:
+        limit = found[2].replace(">=", "of at least").replace("<=", "of at most")
+        got = f", not {_KINDS.get(found[3], found[3])}" if found[3] else ""
+        said = f"{_KINDS[found[1]]}{limit} belongs here{got}"
+        return f"{key}: {said}"
     return said if not key or said.startswith(key) else f"{key}: {said[0].lower()}{said[1:]}"
+
+
+def _choices(struct: type[msgspec.Struct], key: str) -> tuple[object, ...]:
+    """Returns the values that a key, such as collector.slurm, may have."""
+    annotation: Any = struct
+    for name in key.split("."):
+        here = _struct_of(annotation)
+        if here is None:
+            return ()
+        annotation = {field.encode_name: field.type for field in msgspec.structs.fields(here)}[name]
+    return get_args(annotation)
 
 
 def _refuse_unknown_zone(zone: str, name: str) -> None:

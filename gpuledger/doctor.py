@@ -12,17 +12,21 @@ from collector.settings import CollectorSettings
 from gpuledger.doctor_hub import Check, hub_checks
 from gpuledger.doctor_slurm import slurm_checks
 
+STORE: Final = "gpuledger.duckdb"
 MIN_FREE_BYTES: Final = 1 << 30
 
 
 def examine(collector: CollectorSettings, cluster: str, data: Path) -> list[Check]:
     """Runs every check; a check that fails in a way nobody foresaw is itself a line."""
     once = runner.run_once(collector, cluster=cluster)
+    spool = Path(collector.spool_dir)
+    # A hub reads no GPU and delivers nothing. A node has a spool as soon as its daemon has run once.
+    hub_only = not once.devices and (data / STORE).exists() and not spool.exists()
     parts: tuple[tuple[str, Callable[[], Iterator[Check]]], ...] = (
-        ("driver", lambda: _driver(once)),
+        ("driver", lambda: _driver(once, hub_only=hub_only)),
         ("readings", lambda: _readings(once)),
         ("slurm", lambda: slurm_checks(collector, once)),
-        ("spool", lambda: _directory("spool", Path(collector.spool_dir), "collector.spool_dir")),
+        ("spool", lambda: iter(()) if hub_only else _directory("spool", spool, "collector.spool_dir")),
         ("data", lambda: _directory("data", data, "hub.data, or --data DIR") if _is_for_hubs() else iter(())),
         ("hub", lambda: hub_checks(collector, data)),
     )
@@ -35,7 +39,11 @@ def examine(collector: CollectorSettings, cluster: str, data: Path) -> list[Chec
     return checks
 
 
-def _driver(once: Once) -> Iterator[Check]:
+def _driver(once: Once, *, hub_only: bool) -> Iterator[Check]:
+    if hub_only:
+        found = "this machine holds a hub's data and reads no GPU, which a hub does not need"
+        yield Check(name="driver", state="note", found=found, fix="run doctor on each node as well")
+        return
     for problem in once.problems:
         first, _, fix = problem.partition(": ")
         yield Check(name="driver", state="bad", found=first, fix=fix or "see `gpuledger collect --once`")

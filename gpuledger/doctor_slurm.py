@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from collector.host import slurm_sign
 from collector.once import Once
 from collector.settings import CollectorSettings
 from gpuledger.doctor_hub import Check
@@ -15,9 +16,14 @@ _OF_ANOTHER_USER: Final = Path("/proc/1/environ")
 
 def slurm_checks(collector: CollectorSettings, once: Once) -> Iterator[Check]:
     """Yields what there is to say of Slurm on this host."""
+    chosen = collector.slurm
+    sign = slurm_sign() if chosen == "auto" else f'collector.slurm = "{chosen}"'
     if not once.slurm:
-        yield Check(name="slurm", state="note", found="no Slurm here: programs are counted as sessions, not jobs")
+        why = sign or "there is no slurm.conf that can be read, and no slurmd runs"
+        found = f"no Slurm here, programs are counted as sessions, not jobs: {why}"
+        yield Check(name="slurm", state="note", found=found)
         return
+    yield Check(name="slurm", state="good", found=f"a Slurm node: {sign}")
     if once.devices:
         yield from _gpu_list(once)
         yield from _sources(collector)

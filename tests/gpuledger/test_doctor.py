@@ -41,7 +41,8 @@ def test_gpus_and_their_gaps_are_listed(fake_nvml: Fake, examined: Examined) -> 
     good, gap = lines["readings"]
     assert (good["state"], gap["state"]) == ("good", "note")
     assert "GPU 1 lacks Power (" in gap["found"]
-    assert lines["slurm"][0]["found"] == "no Slurm here: programs are counted as sessions, not jobs"
+    found = 'no Slurm here, programs are counted as sessions, not jobs: collector.slurm = "no"'
+    assert lines["slurm"][0]["found"] == found
 
 
 def test_on_a_slurm_node_the_places_in_slurm_s_list_are_shown(
@@ -53,7 +54,8 @@ def test_on_a_slurm_node_the_places_in_slurm_s_list_are_shown(
     node = {"slurm": "yes", "slurmd": str(slurmd.program), "slurm_conf": str(slurmd.config)}
     node["dropfile_dir"] = str(tmp_path / "jobs")
     _, lines = examined(**node)
-    order, unplaced = lines["slurm"][:2]
+    kind, order, unplaced = lines["slurm"][:3]
+    assert (kind["state"], kind["found"]) == ("good", 'a Slurm node: collector.slurm = "yes"')
     assert order["found"] == "places in Slurm's list, by slurmd -G: 0 is GPU 2, 1 is GPU 0"
     assert (unplaced["state"], unplaced["found"]) == (
         "bad",
@@ -61,10 +63,10 @@ def test_on_a_slurm_node_the_places_in_slurm_s_list_are_shown(
     )
     slurmd.program.unlink()
     _, lines = examined(**node)
-    assert (lines["slurm"][0]["state"], [line["state"] for line in lines["slurm"][1:4]]) == ("note", ["bad"] * 3)
+    assert (lines["slurm"][1]["state"], [line["state"] for line in lines["slurm"][2:5]]) == ("note", ["bad"] * 3)
     fake_nvml.write("count = 2")
     _, lines = examined(**node)
-    assert lines["slurm"][1]["found"].endswith("bus agree on: 0 is GPU 0, 1 is GPU 1")
+    assert lines["slurm"][2]["found"].endswith("bus agree on: 0 is GPU 0, 1 is GPU 1")
 
 
 def test_on_a_slurm_node_it_is_said_what_tells_whose_a_gpu_is(
@@ -78,12 +80,12 @@ def test_on_a_slurm_node_it_is_said_what_tells_whose_a_gpu_is(
     with monkeypatch.context() as patched:
         patched.setattr("gpuledger.doctor_slurm._OF_ANOTHER_USER", tmp_path / "unreadable")
         _, lines = examined(**node)
-    assert [line["state"] for line in lines["slurm"][:3]] == ["good", "note", "note"]
-    assert "no Prolog of ours has run here" in lines["slurm"][1]["found"]
+    assert [line["state"] for line in lines["slurm"][1:4]] == ["good", "note", "note"]
+    assert "no Prolog of ours has run here" in lines["slurm"][2]["found"]
     (tmp_path / "jobs").mkdir()
     (tmp_path / "gpustat").mkdir()
     _, lines = examined(**node)
-    assert [line["found"] for line in lines["slurm"][1:3]] == [
+    assert [line["found"] for line in lines["slurm"][2:4]] == [
         f"drop-files of Prolog and Epilog in {tmp_path / 'jobs'}",
         f"the site's own files in {tmp_path / 'gpustat'}",
     ]
@@ -126,3 +128,16 @@ def test_without_a_driver_the_fix_is_told(fake_nvml: Fake, examined: Examined) -
     code, lines = examined()
     assert (code, lines["driver"][0]["state"]) == (1, "bad")
     assert lines["driver"][0]["fix"]
+
+
+def test_a_hub_needs_neither_driver_nor_spool(fake_nvml: Fake, examined: Examined, tmp_path: Path) -> None:
+    fake_nvml.write("return.nvmlInit = DRIVER_NOT_LOADED")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "gpuledger.duckdb").touch()
+    _, lines = examined()
+    assert [line["state"] for line in lines["driver"]] == ["note"]
+    assert "a hub does not need" in lines["driver"][0]["found"]
+    assert "spool" not in lines
+    (tmp_path / "spool").mkdir()
+    _, lines = examined()
+    assert [line["state"] for line in (*lines["driver"], *lines["spool"])] == ["bad", "good"]
