@@ -4,10 +4,12 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.e2e.browser import CHROMIUM, Chromium
 from tests.fakenvml.building import obstacle
 from tests.slurm.product import Hub
 from tests.slurm.running import SlurmCluster
@@ -19,7 +21,12 @@ from tests.slurm.truth.record import Run, runs
 from tests.slurm.truth.stage import Stage
 
 STATES: tuple[State, ...] = ("active", "low", "idle_held", "idle_empty", "unknown")
+PLAIN = (0, 1, 2, 3)
+ORDERS = (PLAIN, PLAIN, (2, 0, 3, 1), PLAIN)  # of the device files, by the driver's count: the third node's differs
 MS_PER_H = 3_600_000
+_CELLS = """cells => cells.filter(cell => !cell.closest(".ag-floating-top"))
+    .map(cell => [cell.closest(".ag-row").getAttribute("row-index"), cell.getAttribute("col-id"), cell.innerText])
+"""
 
 
 @dataclass(repr=False)
@@ -48,7 +55,8 @@ def told(slurm_cluster: SlurmCluster, tmp_path_factory: pytest.TempPathFactory) 
     if reason := obstacle():
         pytest.skip(reason)
     folder = tmp_path_factory.mktemp("truth")
-    stages = {node: Stage(folder / f"{node}.scenario", slurm_cluster.gpus_per_node) for node in slurm_cluster.nodes}
+    minors = dict(zip(slurm_cluster.nodes, ORDERS, strict=True))
+    stages = {node: Stage(folder / f"{node}.scenario", minors[node]) for node in slurm_cluster.nodes}
     with on_duty(slurm_cluster, folder, stages) as crew:
         play = Play(slurm_cluster, CASES, stages, crew)
         play.perform()
@@ -110,6 +118,23 @@ def test_what_is_found_is_what_was_idle_and_nobody_else(told: Told) -> None:
         assert live == {looked}
 
 
+def test_a_page_shows_those_that_were_found(told: Told) -> None:
+    if not Path(CHROMIUM).exists():
+        pytest.skip(f"{CHROMIUM} is not there: apt install chromium")
+    with Chromium.started() as chromium, chromium.sheet(told.hub.address) as sheet:
+        sheet.open("/jobs?range=24h&finding=any")
+        shown: dict[str, dict[str, str]] = {}
+        for row, column, text in sheet.page.eval_on_selector_all(".ag-row [col-id]", _CELLS):
+            shown.setdefault(row, {})[column] = text.strip()
+        found = {row["job"]: row["user"] for row in shown.values()}
+        assert found == {run.job_id: run.user for run in told.truth if run.rule}
+        for run in told.truth:
+            if run.rule:
+                figures = sheet.open(f"/jobs/{run.job_id}").figures()
+                idle_ms, edges = (figures["idle_gpu_h"] or 0) * MS_PER_H, run.edges["idle_empty"]
+                assert idle_ms == pytest.approx(run.times["idle_empty"], abs=edges * INTERVAL_MS), run.name
+
+
 def test_sums_agree_exactly(told: Told) -> None:
     total = told.hub.get("summary?range=24h")["hours"]
     assert sum(total[f"{state}_gpu_h"] for state in STATES) == pytest.approx(total["held_gpu_h"], abs=1e-12)
@@ -119,6 +144,10 @@ def test_sums_agree_exactly(told: Told) -> None:
         rows = told.hub.get(f"summary?range=24h&by={by}")["breakdown"]
         for figure in ("held_gpu_h", "idle_gpu_h", "unknown_gpu_h", *(f"{state}_gpu_h" for state in STATES)):
             assert sum(row[figure] for row in rows) == pytest.approx(total[figure], abs=1e-12), (by, figure)
+    parts = ("held", "suspended", "releasing", "stray", "offline", "taken", "reserved", "free", "stranded")
+    assert sum(total[f"{part}_gpu_h"] for part in parts) == pytest.approx(total["capacity_gpu_h"], abs=1e-12)
+    suspended_ms = sum((run.end_ms - run.start_ms) * run.gpus - run.held_ms for run in told.truth)
+    assert total["suspended_gpu_h"] * MS_PER_H == pytest.approx(suspended_ms, abs=INTERVAL_MS)
     users = {row["key"]: row["held_gpu_h"] for row in told.hub.get("summary?range=24h&by=user")["breakdown"]}
     for user, held_gpu_h in users.items():
         assert round(held_gpu_h * MS_PER_H) == sum(run.held_ms for run in told.truth if run.user == user)

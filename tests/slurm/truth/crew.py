@@ -28,6 +28,7 @@ _NODE: Final[Mapping[str, object]] = {
     "slurm": "yes",
     "sacct_every_s": 2.0,
     "queue_every_s": 10.0,
+    "cluster_every_s": 5.0,
 }
 
 
@@ -45,7 +46,7 @@ class Crew:
         """Starts the daemon of a node."""
         folder = self._folder / node
         folder.mkdir(exist_ok=True)
-        probes = ["gpu", "processes", *(["accounting", "queue"] if node == self._cluster.nodes[0] else [])]
+        probes = ["gpu", "processes", *(["accounting", "queue", "cluster"] if node == self._cluster.nodes[0] else [])]
         keys: dict[str, Any] = {**_NODE, "probes": probes, "hub": self.hub.address, "token": self.hub.token}
         self._daemons[node] = Daemon(self._cluster, node, folder, keys, self._stages[node].env)
 

@@ -75,7 +75,7 @@ def _run(row: Mapping[str, str], part: Part | None, stages: Mapping[str, Stage],
         if not start_ms <= stay.begun_ms < end_ms + _WITHIN_MS:
             continue
         for minor in stay.minors:
-            places.add(f"{stay.node}:{minor}")
+            places.add(f"{stay.node}:{stages[stay.node].index(minor)}")
             for from_ms, to_ms in _awake(part, start_ms, end_ms):
                 of_gpu, changes = stages[stay.node].spent(minor, from_ms, to_ms)
                 times += of_gpu

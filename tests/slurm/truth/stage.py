@@ -3,7 +3,7 @@
 import time
 import uuid
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.fakenvml import child_env, write_scenario
@@ -15,10 +15,12 @@ _MODEL = "gpu.*.model = a100"
 class Stage:
     """GPUs by the minor number of their device file, which is what Slurm counts here."""
 
-    def __init__(self, scenario: Path, gpus: int) -> None:
+    def __init__(self, scenario: Path, minors: Sequence[int]) -> None:
+        """``minors`` are the numbers of the device files in the order in which the driver counts the GPUs."""
         self._scenario = scenario
-        self._uuids = [f"GPU-{uuid.uuid4()}" for _ in range(gpus)]  # those of the stand-in are the same on every node
-        self._now: dict[int, Doing] = dict.fromkeys(range(gpus), "idle")
+        self._minors = tuple(minors)
+        self._uuids = [f"GPU-{uuid.uuid4()}" for _ in minors]  # those of the stand-in are the same on every node
+        self._now: dict[int, Doing] = dict.fromkeys(minors, "idle")
         self._watched = True
         self._log: dict[int, list[tuple[int, State]]] = {minor: [(0, "idle_empty")] for minor in self._now}
         self._write()
@@ -27,6 +29,10 @@ class Stage:
     def env(self) -> dict[str, str]:
         """Variables with which a program sees these GPUs."""
         return child_env(self._scenario)
+
+    def index(self, minor: int) -> int:
+        """Returns the number by which the driver counts a GPU."""
+        return self._minors.index(minor)
 
     def does(self, changes: Mapping[int, Doing]) -> None:
         """From now on these GPUs do this."""
@@ -62,6 +68,7 @@ class Stage:
 
     def _write(self) -> None:
         lines = [f"count = {len(self._now)}", _MODEL]
-        lines += [f"gpu.{minor}.uuid = {name}" for minor, name in enumerate(self._uuids)]
-        lines += [f"gpu.{minor}.{line}" for minor, doing in self._now.items() for line in SCENARIO[doing]]
+        for index, minor in enumerate(self._minors):
+            said = (f"uuid = {self._uuids[index]}", f"minor = {minor}", *SCENARIO[self._now[minor]])
+            lines += [f"gpu.{index}.{line}" for line in said]
         write_scenario(self._scenario, "\n".join(lines))
