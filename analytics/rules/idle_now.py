@@ -31,11 +31,9 @@ def idle_now(run: RunEvidence, params: IdleNow, context: Context) -> Outcome:
     if run.recent_idle_ms < needed_s * 1000:
         return None
     span = format_duration(run.recent_idle_ms)
-    what, which = ("The GPU has", "It") if run.gpus == 1 else (f"{_all(run.gpus)} GPUs have", "None of them")
-    was = "was not" if run.gpus == 1 else "was"
-    since = "" if run.gpus_active else f" {which} {was} used before."
+    what = "The GPU has" if run.gpus == 1 else f"{_all(run.gpus)} GPUs have"
     return Seen(
-        sentence=f"{what} been idle for the last {span}.{since}",
+        sentence=f"{what} been idle for the last {span}.{_before(run)}",
         advice=_advice(run),
         lines=(f"scancel {run.job_id}",) if run.kind == "job" else ("nvidia-smi   # lists the programs on each GPU",),
         numbers={
@@ -51,6 +49,16 @@ def idle_now(run: RunEvidence, params: IdleNow, context: Context) -> Outcome:
         start_ms=run.last_row_ms - run.recent_idle_ms,
         end_ms=run.last_row_ms,
     )
+
+
+def _before(run: RunEvidence) -> str:
+    """What is said of the time before. A lone blip ends no idle stretch, yet nobody is told that it was nothing."""
+    if run.gpus_active:
+        return ""
+    blip_ms = max(gpu.busy_ms for gpu in run.each)
+    if blip_ms:
+        return f" A single activity of {format_duration(blip_ms)} does not count as use."
+    return " It was not used before." if run.gpus == 1 else " None of them was used before."
 
 
 def _all(gpus: int) -> str:

@@ -26,6 +26,7 @@ SHORT_S: Final = 900.0
 FAMILY_RUNS: Final = 5
 SET_UP_S: Final = 600.0
 RESTS_S: Final = 3600.0
+BLIP_S: Final = 30.0
 ROW_S: Final = 60.0  # what a row or two may hide at either end of a span
 
 Said = Mapping[int, frozenset[str]]
@@ -73,7 +74,8 @@ def bears_out(rule: str, truth: Truth) -> bool:
         case "idle_tail":
             return truth.after_s >= SET_UP_S
         case "idle_now":
-            return truth.end_ms is None and truth.resting_s >= RESTS_S - ROW_S
+            blip = truth.held_gpu_s - truth.idle_gpu_s < BLIP_S  # one short activity is no use
+            return truth.end_ms is None and (truth.resting_s >= RESTS_S - ROW_S or blip)
         case "gpus_unused":
             return 0 < truth.gpus_used < truth.gpus
         case "gpu_never_used" | "cpu_only":

@@ -61,3 +61,11 @@ def test_speaks_of_running_runs_only() -> None:
     assert rule.running
     assert not rule.finished
     assert rule.interactive
+
+
+def test_who_ran_something_short_is_not_told_that_nothing_ran() -> None:
+    """25 s in five hours end no idle stretch, and the words say so."""
+    evidence = running(gpu(length=300, busy=25 / 60, used=False), idle=300, length=300, gpus_active=0)
+    found = idle_now(evidence, IdleNow(), context(now_ms=evidence.end_ms))
+    assert isinstance(found, Seen)
+    assert found.sentence == "The GPU has been idle for the last 5 h. A single activity of 25 s does not count as use."
