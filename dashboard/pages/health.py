@@ -99,8 +99,8 @@ def _figures(found: Health) -> Component:
             why_unknown="no accounting has been read",
         ),
         Figure(
-            id="slurm_requests_per_min", label="Questions to slurmctld", value=found.slurm_requests_per_min,
-            text=_rate(found.slurm_requests_per_min), note=f"a minute; at most {MOST_PER_MIN:g}",
+            id="slurm_requests_per_min", label="Slurm asked", value=found.slurm_requests_per_min,
+            text=_rate(found.slurm_requests_per_min), note=f"times a minute; at most {MOST_PER_MIN:g}",
             why_unknown="no probe asks Slurm",
         ),
         Figure(
