@@ -24,7 +24,8 @@ class Services:
 
     ``cursor`` opens one database cursor for one request and closes it afterwards; ``now_ms`` is the clock (UTC epoch
     milliseconds); ``viewer`` says who asks (before sign-in exists: the admin, with the name of the OS user);
-    ``program`` is what a shell here calls GPU Ledger by, for commands to copy.
+    ``program`` is what a shell here calls GPU Ledger by, for commands to copy; ``forget_tokens`` is called when a token
+    was revoked, since the door for segments remembers good ones.
     """
 
     cursor: "Callable[[], AbstractContextManager[Cursor]]"
@@ -34,6 +35,7 @@ class Services:
     viewer: Callable[[], Viewer] = Viewer
     version: str = ""
     program: str = "gpuledger"
+    forget_tokens: Callable[[], None] = lambda: None
 
 
 def services() -> Services:

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import click
 
 from gpuledger.errors import Refused
-from gpuledger.remote import Fetch, from_address, from_socket
+from gpuledger.remote import Fetch, from_address, from_socket, tell
 from gpuledger.settings import Settings
 from gpuledger.source import Source
 
@@ -84,6 +84,21 @@ def _local(settings: Settings, source: Source, opened: contextlib.ExitStack) -> 
     raise Refused(
         f"{data} holds no data yet; start `gpuledger up --data {data}`, or name another directory with --data."
     )
+
+
+def told(data: Path, method: str, target: str, given: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Returns what the hub of a directory answers its owner, None where none runs; raises Refused with its sentence."""
+    try:
+        answer = tell(data / "hub.sock", method, target, json.dumps(given).encode() if given else b"")
+    except PermissionError as error:
+        raise Refused(f"{data} belongs to another user; run this as its owner.") from error
+    if answer is None:
+        return None
+    status, body = answer
+    if status != http.HTTPStatus.OK:
+        raise Refused(sentence(status, body))
+    found: dict[str, Any] = json.loads(body)
+    return found
 
 
 def store_in(data: Path) -> Path | None:

@@ -78,7 +78,9 @@ def _asked(connection: http.client.HTTPConnection, prefix: str, settings: Collec
 
 def _token(connection: http.client.HTTPConnection, prefix: str, settings: CollectorSettings) -> Check:
     """Delivers nothing, which a hub refuses as no segment once it has let the token in."""
-    fix = "make one at the hub with `gpuledger token add NAME` and put it into collector.token_file"
+    fix = (
+        "make one at the hub, also while it runs, with `gpuledger token add NAME` and put it into collector.token_file"
+    )
     try:
         token = _configured_token(settings)
     except (OSError, UnicodeDecodeError) as error:

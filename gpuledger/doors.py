@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from dashboard.notes_door import OWNER
+from dashboard.owner import OWNER
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

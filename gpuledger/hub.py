@@ -109,7 +109,7 @@ class Hub:
         """
         with self._opened:
             hub = self.settings.hub
-            web = create_app(services(self.database, self.settings)).server
+            web = create_app(services(self.database, self.settings, self.tokens.forget)).server
             app = compose(self._receiver, web, None if hub.tls_cert else (hub.host, *hub.names))
             self._ingester.start()
             self._schedule.start()

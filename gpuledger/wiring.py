@@ -2,6 +2,7 @@
 
 import getpass
 import time
+from collections.abc import Callable
 
 import gpuledger
 from analytics.model import Viewer
@@ -16,7 +17,7 @@ def clock_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def services(database: Database, settings: Settings) -> Services:
+def services(database: Database, settings: Settings, forget_tokens: Callable[[], None] = lambda: None) -> Services:
     """Returns the Services over an open database. Whoever reaches them is admin: loopback and the socket file alone."""
     viewer = Viewer("admin", user=getpass.getuser())
     return Services(
@@ -27,4 +28,5 @@ def services(database: Database, settings: Settings) -> Services:
         viewer=lambda: viewer,
         version=gpuledger.__version__,
         program=program(),
+        forget_tokens=forget_tokens,
     )

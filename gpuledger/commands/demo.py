@@ -17,7 +17,7 @@ from gpuledger.settings import Settings, linked
 @click.option("--gpus", default=8, show_default=True, help="GPUs of each node.")
 @click.option("--days", default=14, show_default=True, help="Days of history.")
 @click.option("--interval", default=30, show_default=True, help="Seconds between two rows of a GPU.")
-@click.option("--seed", default=1, show_default=True, help="The same seed and day give the same cluster.")
+@click.option("--seed", default=1, show_default=True, help="Begun in the same hour, a seed gives the same cluster.")
 @click.option("--port", type=WholeNumber(0, 65535), help="Port to listen on (default: hub.port).")
 @click.option("--no-serve", is_flag=True, help="Fill the directory and exit.")
 def command(  # noqa: PLR0913, PLR0917 - one argument an option

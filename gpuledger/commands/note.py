@@ -1,18 +1,15 @@
 """`gpuledger note`: dated notes that the charts of all pages show at their time."""
 
-import http
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gpuledger.answers import open_answers, sentence, store_in
+from gpuledger.answers import open_answers, store_in, told
 from gpuledger.errors import USAGE, Refused
 from gpuledger.invoked import callable_here
 from gpuledger.options import caller, configured
-from gpuledger.remote import tell
 from gpuledger.settings import Settings
 from gpuledger.source import Source
 
@@ -49,7 +46,7 @@ def add(settings: Settings, data: Path, text: str, at: str | None, until: str | 
         "text": text,
         "who": caller(),
     }
-    answer = _told(data, "POST", "/api/v1/notes", given)
+    answer = told(data, "POST", "/api/v1/notes", given)
     if answer is None:
         number = _at_rest(settings, data, lambda cursor: notes.add(cursor, **given, now_ms=clock_ms()))
     else:
@@ -81,7 +78,7 @@ def remove(settings: Settings, data: Path, number: int) -> None:
     """Take the note of this NUMBER away."""
     from store import notes
 
-    if _told(data, "DELETE", f"/api/v1/notes/{number}", None) is None:
+    if told(data, "DELETE", f"/api/v1/notes/{number}", None) is None:
         _at_rest(settings, data, lambda cursor: notes.remove(cursor, number))
     click.echo(f"Note {number} is gone.")
 
@@ -93,21 +90,6 @@ def _moment(name: str, text: str, zone: str) -> int:
         return moment_ms(name, text, zone)
     except BadRequest as error:
         raise Refused(str(error), exit_code=USAGE) from error
-
-
-def _told(data: Path, method: str, target: str, given: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Returns what the running hub answers; None where none runs. Raises Refused with its sentence."""
-    try:
-        answer = tell(data / "hub.sock", method, target, json.dumps(given).encode() if given else b"")
-    except PermissionError as error:
-        raise Refused(f"{data} belongs to another user; run this as its owner.") from error
-    if answer is None:
-        return None
-    status, body = answer
-    if status != http.HTTPStatus.OK:
-        raise Refused(sentence(status, body))
-    found: dict[str, Any] = json.loads(body)
-    return found
 
 
 def _at_rest(settings: Settings, data: Path, work: "Callable[[Cursor], T]") -> T:

@@ -4,9 +4,12 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import click
+import msgspec
 
+from gpuledger.answers import told
 from gpuledger.errors import Refused
 from gpuledger.invoked import callable_here
 from gpuledger.options import configured
@@ -21,7 +24,7 @@ NONE_YET = "There is no token yet; `gpuledger token add NAME` makes one."
 
 @click.group("token")
 def command() -> None:
-    """Make, list and revoke the tokens with which nodes deliver. The hub must be stopped."""
+    """Make, list and revoke the tokens with which nodes deliver. On the hub's own machine, by its owner."""
 
 
 @command.command("add")
@@ -32,6 +35,10 @@ def add(settings: Settings, data: Path, name: str) -> None:
     from gpuledger.wiring import clock_ms
     from store import tokens
 
+    answer = told(data, "POST", "/api/v1/tokens", {"name": name})
+    if answer is not None:
+        click.echo(answer["token"])
+        return
     with _store(settings, data, makes=True) as cursor:
         click.echo(tokens.create(cursor, name, clock_ms()))
 
@@ -43,14 +50,18 @@ def list_(settings: Settings, data: Path) -> None:
     from analytics.wording import format_time
     from store import tokens
 
-    with _store(settings, data) as cursor:
-        listed = tokens.listed(cursor)
-        if not listed:
-            click.echo(callable_here(NONE_YET))
-        for token in listed:
-            made = format_time(token.made_ms, settings.site.zone)
-            gone = f", revoked {format_time(token.revoked_ms, settings.site.zone)}" if token.revoked_ms else ""
-            click.echo(f"{token.name}: made {made}{gone}")
+    answer = told(data, "GET", "/api/v1/tokens", None)
+    if answer is None:
+        with _store(settings, data) as cursor:
+            listed = tokens.listed(cursor)
+    else:
+        listed = msgspec.convert(answer["items"], list[tokens.Token])
+    if not listed:
+        click.echo(callable_here(NONE_YET))
+    for token in listed:
+        made = format_time(token.made_ms, settings.site.zone)
+        gone = f", revoked {format_time(token.revoked_ms, settings.site.zone)}" if token.revoked_ms else ""
+        click.echo(f"{token.name}: made {made}{gone}")
 
 
 @command.command("revoke")
@@ -61,6 +72,8 @@ def revoke(settings: Settings, data: Path, name: str) -> None:
     from gpuledger.wiring import clock_ms
     from store import tokens
 
+    if told(data, "DELETE", f"/api/v1/tokens/{quote(name, safe='')}", None) is not None:
+        return
     with _store(settings, data) as cursor:
         tokens.revoke(cursor, name, clock_ms())
 

@@ -44,7 +44,7 @@ def test_a_good_token_is_tried(doctor: Doctor, hub: tuple[Running, str]) -> None
 def test_a_wrong_or_missing_token_is_bad_and_has_a_fix(
     doctor: Doctor, hub: tuple[Running, str], tmp_path: Path
 ) -> None:
-    fix = "make one at the hub with `gpuledger token add NAME`"
+    fix = "make one at the hub, also while it runs, with `gpuledger token add NAME`"
     assert f"BAD  token     the hub does not know this node's token - {fix}" in doctor(token="wrong")
     assert f"BAD  token     no token is configured, so nothing can be delivered - {fix}" in doctor()
     assert "token cannot be read (" in doctor(token_file=str(tmp_path / "token"))
