@@ -29,6 +29,7 @@ class GpuEvidence(msgspec.Struct, frozen=True, kw_only=True):
     util_mean_pct: float | None = None
     util_p95_pct: float | None = None
     sm_p95_pct: float | None = None
+    engine_p95_pct: float | None = None  # of the video engines
     mem_p99_mib: float | None = None
     model: str | None = None
     throttled_ms: int = 0

@@ -211,6 +211,7 @@ VERSION_1: tuple[str, ...] = (
         util_mean_pct DOUBLE, util_p50_pct DOUBLE, util_p95_pct DOUBLE, util_max_pct DOUBLE,
         tensor_mean_pct DOUBLE, tensor_p95_pct DOUBLE, dram_mean_pct DOUBLE, dram_p95_pct DOUBLE,
         pcie_rx_mib BIGINT, pcie_tx_mib BIGINT, nvlink_rx_mib BIGINT, nvlink_tx_mib BIGINT,
+        engine_p95_pct DOUBLE, -- of the video engines
         sm_mean_pct DOUBLE, sm_p95_pct DOUBLE, mem_mean_mib DOUBLE, mem_p99_mib DOUBLE, mem_max_mib DOUBLE,
         power_mean_w DOUBLE, power_p95_w DOUBLE, power_max_w DOUBLE, energy_j DOUBLE, energy_estimated BOOLEAN,
         leading_idle_ms BIGINT, trailing_idle_ms BIGINT, longest_idle_ms BIGINT, idle_stretches INTEGER,

@@ -22,6 +22,7 @@ _WORKS: Final = 0.5
 def make_hollow(settings: FootprintSettings) -> str:
     """Returns the statement. Times in ms; ``unsaid_ms`` is busy time of which neither counters nor power say enough."""
     busy = round(settings.hollow_util_pct * UTILIZATION_SCALE)
+    at_rest = round(settings.hollow_sm_pct * UTILIZATION_SCALE)  # video engines at work are no appearance
     counted = (
         f"sm_active_pct < {round(settings.hollow_sm_pct * _SM):d} "
         f"AND dram_active_pct < {round(settings.hollow_dram_pct * _DRAM):d}"
@@ -45,7 +46,8 @@ def make_hollow(settings: FootprintSettings) -> str:
         SELECT piece.*, counted, rest_w, CASE WHEN counted THEN {counted} ELSE {quiet} AND {drawn} END AS is_hollow,
                NOT counted AND {quiet} AND {drawn} IS NULL
                    AND coalesce({power_w} < {_WORKS!r}::DOUBLE * gpu.power_limit_w, TRUE) AS is_unsaid
-        FROM piece JOIN rest USING (run_key, gpu_key) JOIN gpu USING (gpu_key) WHERE kind = 2 AND util >= {busy:d}),
+        FROM piece JOIN rest USING (run_key, gpu_key) JOIN gpu USING (gpu_key)
+        WHERE kind = 2 AND util_pct >= {busy:d} AND coalesce(engines, 0) < {at_rest:d}),
     spans AS (
         SELECT *, sum(coalesce(from_ms - before_ms > {gap_ms:d}, FALSE)::INTEGER)
                   OVER (PARTITION BY run_key, gpu_key ORDER BY from_ms ROWS UNBOUNDED PRECEDING) AS number

@@ -17,6 +17,15 @@ UTILIZATION_SCALE: Final = max(metric.per_unit for metric in METRICS if metric.i
 TRAFFIC: Final = ("pcie_rx_mib", "pcie_tx_mib", "nvlink_rx_mib", "nvlink_tx_mib")
 """What goes over the links: amounts of a row, shared by time where it is cut."""
 
+# Work of the video engines: the GPU's kernels have no part in it.
+_ENGINES: Final = "greatest({})".format(
+    ", ".join(
+        f"{metric.name}::INTEGER * {UTILIZATION_SCALE // metric.per_unit}"
+        for metric in METRICS
+        if metric.is_utilization and metric.name != "util_pct"
+    )
+)
+
 
 def make_pieces(states: StateSettings, energy_limit_ratio: float) -> str:
     """Returns the statement that makes ``piece`` from the rows of the GPUs in temp table ``hold``.
@@ -56,6 +65,7 @@ def make_pieces(states: StateSettings, energy_limit_ratio: float) -> str:
                 WHEN util_below1_ratio IS NULL OR util_pct < {low:d} THEN ms
                 ELSE ms * (1000 - util_below1_ratio::INTEGER)::BIGINT // 1000 END::INTEGER AS busy_ms,
            (util_watched_ms::BIGINT * ms // span_ms)::INTEGER AS watched_ms, util_readings,
+           util_pct, {_ENGINES} AS engines,
            sm_active_pct, tensor_active_pct, dram_active_pct, mem_util_pct, mem_used_mib, power_w, processes,
            CASE WHEN coalesce(energy_refused, FALSE) THEN NULL
                 ELSE energy_j::BIGINT * 1000 * ms // span_ms END AS energy_mj,

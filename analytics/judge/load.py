@@ -43,7 +43,7 @@ WHERE run_key IN (SELECT unnest($run_keys)) ORDER BY run_key"""
 _GPUS: Final = """
 SELECT run_key, gpu_key, slices::DOUBLE / slices_of AS share, held_ms, covered_ms, active_ms, low_ms, idle_held_ms,
        idle_ms, parked_ms, busy_ms, first_active_ms IS NOT NULL AS used, gaps_closed, longest_gap_ms, util_mean_pct,
-       util_p95_pct, sm_p95_pct, mem_p99_mib, model,
+       util_p95_pct, sm_p95_pct, engine_p95_pct, mem_p99_mib, model,
        coalesce(throttled_ms, 0) AS throttled_ms, coalesce(hollow_ms, 0) AS hollow_ms,
        coalesce(hollow_longest_ms, 0) AS hollow_longest_ms, coalesce(hollow_unsaid_ms, 0) AS hollow_unsaid_ms,
        hollow_from_ms, hollow_to_ms, hollow_sm_pct, hollow_power_w, rest_power_w

@@ -22,7 +22,8 @@ class GpuModelOversized(Params, frozen=True, kw_only=True):
 def gpu_model_oversized(run: RunEvidence, params: GpuModelOversized, context: Context) -> Outcome:
     """95th percentile of SM activity (else utilization) <= p95_pct, and 99 % of memory fits a smaller model.
 
-    Smaller is clearly less memory and less compute. Explains no hours: it stands beside whatever was found.
+    Smaller is clearly less memory and less compute. Not where video engines are at work. Explains no hours: it stands
+    beside whatever was found.
     """
     used = [gpu for gpu in run.each if gpu.used]
     if not used or run.length_ms < params.min_held_s * 1000:
@@ -33,6 +34,8 @@ def gpu_model_oversized(run: RunEvidence, params: GpuModelOversized, context: Co
     now = next((model for model in context.models if models == {model.name}), None)
     if now is None or any(value is None for value in (*p95s, *memories)):
         return None
+    if any((gpu.engine_p95_pct or 0.0) > params.p95_pct for gpu in used):
+        return None  # a smaller model may have fewer video engines
     p95_pct, mem_mib = max(value or 0.0 for value in p95s), max(value or 0.0 for value in memories)
     less = any(model.mem_total_mib <= CLEARLY * now.mem_total_mib for model in context.models)
     if p95_pct > params.p95_pct or not less:

@@ -67,6 +67,16 @@ def test_the_row_in_which_a_context_came_says_nothing_about_rest(scene: Scene, p
     assert prints.gpu(job)["hollow_unsaid_ms"] == 20 * MINUTE
 
 
+def test_video_engines_at_work_are_no_appearance(scene: Scene, prints: Any) -> None:
+    """Decoding keeps few processors busy, whether a kernel runs beside it or not."""
+    beside = busy(20, 100.0, sm_active_pct=2, dram_active_pct=1, dec_pct=60)
+    alone = busy(20, 4.0, sm_active_pct=2, dram_active_pct=1, dec_pct=97)
+    job = scene.run([beside, alone])
+    prints.make(scene)
+    assert prints.gpu(job)["hollow_ms"] == 0
+    assert prints.gpu(job)["engine_p95_pct"] == 97
+
+
 def test_work_in_between_ends_a_stretch_and_a_row_does_not(scene: Scene, prints: Any) -> None:
     spin, work = counted(10, sm=2, dram=0), counted(5, sm=60, dram=20)
     blink = counted(0.5, sm=60, dram=20)

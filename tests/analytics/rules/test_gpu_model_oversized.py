@@ -45,6 +45,7 @@ def test_a_small_model_on_a_large_gpu() -> None:
         ({"sm_p95_pct": None}, "without that counter utilization speaks"),
         ({"mem_p99_mib": 41_000.0}, "its memory fits no smaller one"),
         ({"mem_p99_mib": None}, "memory is not known"),
+        ({"engine_p95_pct": 90.0}, "its video engines are at work"),
         ({"used": False}, "it did nothing: another rule's"),
     ],
 )
