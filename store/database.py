@@ -272,12 +272,12 @@ class Database:
 
 
 def _connect(file: Path, *, read_only: bool, settings: StoreSettings) -> duckdb.DuckDBPyConnection:
+    # Never fetch code from the network, never read a Python variable as a table.
+    never = ("autoinstall_known_extensions", "autoload_known_extensions", "python_enable_replacements")
     config: dict[str, str | bool | int | float | list[str]] = {
-        # Never fetch code from the network, never read a Python variable as a table.
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-        "python_enable_replacements": False,
+        **dict.fromkeys(never, False),
         "checkpoint_threshold": f"{settings.checkpoint_mib}MiB",
+        "allocator_background_threads": True,  # else what a request had in memory stays with its thread
     }
     if settings.threads:
         config["threads"] = settings.threads
@@ -285,8 +285,8 @@ def _connect(file: Path, *, read_only: bool, settings: StoreSettings) -> duckdb.
         config["memory_limit"] = f"{settings.memory_limit_mib}MiB"
     try:
         connection = duckdb.connect(file, read_only=read_only, config=config)
-        connection.execute("SET GLOBAL TimeZone = 'UTC'").fetchall()
-        connection.execute("SET GLOBAL parquet_metadata_cache = true").fetchall()  # sealed files never change
+        # Sealed files never change: what was read of their heads stays good.
+        connection.execute("SET GLOBAL TimeZone = 'UTC'; SET GLOBAL parquet_metadata_cache = true").fetchall()
     except duckdb.Error as error:
         if "lock on file" in str(error):
             raise StoreBusy(file.parent, _pid_in(str(error))) from error

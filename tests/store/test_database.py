@@ -229,6 +229,7 @@ def test_limits_are_taken(tmp_path: Path) -> None:
     with Database.open(tmp_path, settings=settings) as database, database.cursor() as cursor:
         assert cursor.tuples("SELECT current_setting('threads'), current_setting('memory_limit')") == [(1, "300.0 MiB")]
         assert cursor.scalar("SELECT current_setting('TimeZone')") == "UTC"
+        assert cursor.scalar("SELECT current_setting('allocator_background_threads')") is True
 
 
 def test_thresholds_that_make_no_sense_are_refused() -> None:
