@@ -29,11 +29,13 @@ def toml(sections: Mapping[str, Mapping[str, object]]) -> str:
 
 
 @contextmanager
-def hooks_installed(cluster: SlurmCluster) -> Iterator[None]:
-    """Put our Prolog and Epilog where slurm.conf looks for them, and take them out again."""
+def hooks_installed(cluster: SlurmCluster, but_on: str = "") -> Iterator[None]:
+    """Put our Prolog and Epilog where slurm.conf looks for them, and take them out again; but_on one node not."""
     placed = []
     for name, folder in (("prolog", cluster.prolog_folder), ("epilog", cluster.epilog_folder)):
         placed.append(Path(shutil.copy(REPOSITORY / "deploy" / "hooks" / name, folder / "50-gpuledger")))
+        first, rest = placed[-1].read_text().split("\n", 1)
+        placed[-1].write_text(f'{first}\n[ "$SLURMD_NODENAME" = "{but_on}" ] && exit 0\n{rest}')
     try:
         yield
     finally:

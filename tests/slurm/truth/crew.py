@@ -10,6 +10,9 @@ from tests.slurm.running import SlurmCluster
 from tests.slurm.truth.stage import Stage
 
 INTERVAL_MS: Final = 2000
+SEGMENT_MS: Final = 4000
+POLL_MS: Final = 10_000
+WITHOUT_HOOKS: Final = 3  # the node on which jobs are known by their steps, their processes and the poll of the queue
 # What takes hours by default takes half a minute here.
 SECTIONS: Final[Mapping[str, Mapping[str, object]]] = {
     "analytics.footprint": {"blip_s": 1.0, "refresh_s": 2.0, "stretch_s": 5.0},
@@ -24,10 +27,10 @@ SECTIONS: Final[Mapping[str, Mapping[str, object]]] = {
 }  # fmt: skip
 _NODE: Final[Mapping[str, object]] = {
     "interval_s": INTERVAL_MS / 1000,
-    "segment_s": 4.0,
+    "segment_s": SEGMENT_MS / 1000,
     "slurm": "yes",
     "sacct_every_s": 2.0,
-    "queue_every_s": 10.0,
+    "queue_every_s": POLL_MS / 1000,
     "cluster_every_s": 5.0,
 }
 
@@ -69,7 +72,7 @@ def on_duty(cluster: SlurmCluster, folder: Path, stages: Mapping[str, Stage]) ->
     with ExitStack() as stack:
         hub = Hub(folder, SECTIONS)
         stack.callback(hub.stop)
-        stack.enter_context(hooks_installed(cluster))
+        stack.enter_context(hooks_installed(cluster, but_on=cluster.nodes[WITHOUT_HOOKS - 1]))
         crew = Crew(cluster, hub, folder, stages)
         stack.callback(crew.stop_all)
         for node in cluster.nodes:

@@ -39,6 +39,7 @@ class Run:
     edges: Mapping[State, int]
     rule: str
     case: str  # empty: of another test on this cluster
+    nodes: frozenset[str]
 
 
 def runs(cluster: SlurmCluster, play: Play, stages: Mapping[str, Stage]) -> list[Run]:
@@ -100,4 +101,5 @@ def _run(row: Mapping[str, str], part: Part | None, stages: Mapping[str, Stage],
         edges=edges,
         rule=part.case.rule(part.number) if part and last else "",
         case=part.case.name if part else "",
+        nodes=frozenset(place.rpartition(":")[0] for place in places),
     )
