@@ -128,7 +128,7 @@ def _store(cursor: Cursor, items: Sequence[Parsed], received_ms: int) -> None:
     cursor.execute("SELECT nextval('generations')")
     before_ms = dirty.as_of_ms(cursor)
     reached = dict(cursor.tuples("SELECT name, last_ms FROM node"))
-    known_gpus = inventory.gpus_by_node(cursor)
+    known_gpus = inventory.known_gpus(cursor)
     seen = [(item.segment, item.last_ms) for item in items]
     stood = twins.nodes_of(cursor, [item.segment for item in items])
     nodes, gpus = keep_nodes(cursor, seen, received_ms), keep_gpus(cursor, seen)

@@ -69,21 +69,38 @@ _TOLD: Final = f"""
     """  # noqa: S608 - constants
 
 _NEW_GPUS: Final = f"""
-    SELECT node_key, at_ms, to_ms FROM ({_WORDS}) WHERE node_key IN (SELECT unnest($nodes::INTEGER[]))"""  # noqa: S608
+    SELECT DISTINCT w.node_key, greatest(w.at_ms, c.start_ms), least(w.to_ms, c.end_ms)
+    FROM ({_WORDS}) AS w JOIN (
+        SELECT unnest($nodes::INTEGER[]) AS node_key, unnest($starts::BIGINT[]) AS start_ms,
+            unnest($ends::BIGINT[]) AS end_ms) AS c
+    ON c.node_key = w.node_key AND c.start_ms < w.to_ms AND c.end_ms > w.at_ms"""  # noqa: S608 - constants
 
 
-def gpus_by_node(cursor: Cursor) -> dict[int, tuple[int, int]]:
-    """Returns by node_key what tells whether a node's GPUs, or since when they are known, are others than before."""
-    rows = cursor.tuples("SELECT node_key, count(*), CAST(sum(first_ms) AS BIGINT) FROM gpu GROUP BY node_key")
-    return {node_key: (gpus, first_ms) for node_key, gpus, first_ms in rows}
+def known_gpus(cursor: Cursor) -> dict[int, tuple[int, int]]:
+    """Returns by gpu_key the node of every GPU, and since when it is known."""
+    return {
+        key: (node, first_ms) for key, node, first_ms in cursor.tuples("SELECT gpu_key, node_key, first_ms FROM gpu")
+    }
 
 
 def of_new_gpus(cursor: Cursor, before: Mapping[int, tuple[int, int]], as_of_ms: int) -> list[tuple[int, int, int]]:
-    """Returns the (node_key, start_ms, end_ms) of the words about nodes whose GPUs were others ``before``."""
-    nodes = [node_key for node_key, gpus in gpus_by_node(cursor).items() if before.get(node_key) != gpus]
-    if not nodes:
+    """Returns the (node_key, start_ms, end_ms) in which a word about a node meets other GPUs than ``before``.
+
+    That is from a GPU's first sight on where it is new or has moved, and up to what was its first sight where data from
+    before that came in.
+    """
+    spans: list[tuple[int, int, int]] = []
+    for key, (node, first_ms) in known_gpus(cursor).items():
+        old_node, old_first_ms = before.get(key, (None, as_of_ms))
+        if old_node == node and first_ms < old_first_ms:
+            spans.append((node, first_ms, old_first_ms))
+        elif old_node != node:
+            spans += [(each, first_ms, as_of_ms) for each in (node, old_node) if each is not None]
+    if not spans:
         return []
-    return cursor.tuples(_NEW_GPUS, {"low": 0, "as_of": as_of_ms, "nodes": nodes})
+    nodes, starts, ends = zip(*spans, strict=True)
+    changed = {"nodes": list(nodes), "starts": list(starts), "ends": list(ends)}
+    return cursor.tuples(_NEW_GPUS, {"low": min(starts) - NODE_WORD_MS, "as_of": as_of_ms, **changed})
 
 
 def keep(cursor: Cursor, segments: Sequence[Segment], as_of_ms: int) -> list[tuple[int, int, int]]:

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from store.database import Database
+from store.ingest import ingest
 from store.schema import NODE_WORD_MS, WHOLE
 from store.segment import (
     AccountSeen,
@@ -282,3 +283,15 @@ def test_a_segment_of_before_and_one_twice_change_nothing(database: Database) ->
     store(database, told)
     assert spare(database) == before == {"offline": 2 * HOUR}
     assert packed(told)[0][0] == told.name
+
+
+def test_data_from_before_a_gpus_first_sight_computes_only_that_time_anew(database: Database) -> None:
+    hours = [T0 + number * HOUR for number in range(4)]
+    words = [word("n1", at_ms, gpus=2) for at_ms in range(T0, T0 + 4 * HOUR, 30 * MINUTE)]
+    later = [each for device in (0, 1) for each in steady(hours[2], hours[3], device, step_ms=MINUTE, util_pct=0)]
+    store(database, segment(later, devices=TWO), inventory(*words))
+    ingest(database, packed(segment(steady(hours[1], hours[2], 0, step_ms=MINUTE), seq=1, devices=TWO)), NOW)
+    with database.cursor() as cursor:
+        dirty = cursor.tuples("SELECT hour_ms FROM dirty_hour ORDER BY hour_ms")
+    # The hour itself, and the quarter before it, in which its first row may begin.
+    assert {hour_ms for (hour_ms,) in dirty} == {hours[0], hours[1]}
