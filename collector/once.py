@@ -51,6 +51,11 @@ class Once(msgspec.Struct, frozen=True, kw_only=True):
     gpu_list_problem: str = ""
 
 
+def gpus_said(count: int) -> str:
+    """Returns ``1 GPU``, ``8 GPUs``."""
+    return f"{count} GPU{'' if count == 1 else 's'}"
+
+
 def describe_device(device: Device, position: int, reports: Sequence[Report]) -> OnceDevice:
     """Returns what the reports say about one device."""
     row = next((row for report in reports for row in report.rows if row.device == position), None)
@@ -65,7 +70,7 @@ def describe_device(device: Device, position: int, reports: Sequence[Report]) ->
 def lines(once: Once) -> list[str]:
     """Returns the reading as lines of plain text."""
     kind = "Slurm node" if once.slurm else "host without Slurm"
-    text = [f"{once.node} ({kind}, cluster {once.cluster}): {len(once.devices)} GPUs"]
+    text = [f"{once.node} ({kind}, cluster {once.cluster}): {gpus_said(len(once.devices))}"]
     for item in once.devices:
         device = item.device
         text += ["", f"GPU {device.index}  {device.model or 'unknown model'}  {device.uuid}"]
@@ -99,6 +104,8 @@ def _reading(name: str, value: int | Reason) -> OnceReading:
 def _reading_line(reading: OnceReading) -> str:
     if reading.value is None:
         return f"  {reading.label:<30} unknown: {reading.reason}"
+    if reading.metric.endswith("_ratio"):
+        return f"  {reading.label:<30} {100 * reading.value:.3g} %"
     return f"  {reading.label:<30} {reading.value:g} {reading.unit}".rstrip()
 
 

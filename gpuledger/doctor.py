@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from collector import runner
-from collector.once import Once
+from collector.once import Once, gpus_said
 from collector.settings import CollectorSettings
 from gpuledger.doctor_hub import Check, hub_checks
 from gpuledger.doctor_slurm import slurm_checks
@@ -49,7 +49,7 @@ def _driver(once: Once, *, hub_only: bool) -> Iterator[Check]:
         yield Check(name="driver", state="bad", found=first, fix=fix or "see `gpuledger collect --once`")
     if once.devices:
         version = once.devices[0].device.driver_version or "unknown version"
-        yield Check(name="driver", state="good", found=f"driver {version}, {len(once.devices)} GPUs")
+        yield Check(name="driver", state="good", found=f"driver {version}, {gpus_said(len(once.devices))}")
     for item in once.devices:
         device = item.device
         share = "" if device.slices == device.slices_of else f", a slice of {device.slices}/{device.slices_of}"

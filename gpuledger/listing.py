@@ -23,6 +23,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     """How one list of the API is printed for people. ``nothing`` is said where it is empty.
 
     Rows are printed as a table of ``columns``, or each by ``say`` where that is given. ``whole``: it has no limit.
+    On a host without Slurm, where every row is of a session, headings are as ``of_sessions`` says; None: left out.
     """
 
     path: str
@@ -31,6 +32,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     right: frozenset[str] = frozenset()
     nothing: str
     whole: bool = False
+    of_sessions: Mapping[str, str | None] = {}
 
 
 def show(
@@ -65,7 +67,13 @@ def _as_text(listing: Listing, rows: Sequence[Row]) -> str:
         return listing.nothing
     if listing.say is not None:
         return "\n\n".join(map(listing.say, rows))
-    return table(rows, listing.columns, listing.right)
+    return table(rows, _columns(listing, rows), listing.right)
+
+
+def _columns(listing: Listing, rows: Sequence[Row]) -> list[Column]:
+    words = listing.of_sessions if all(row.get("kind") == "session" for row in rows) else {}
+    named = [(words.get(heading, heading), show) for heading, show in listing.columns]
+    return [(heading, show) for heading, show in named if heading is not None]
 
 
 def listed(answers: Answers, path: str, parameters: Mapping[str, object], limit: int) -> Any:

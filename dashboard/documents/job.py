@@ -44,7 +44,7 @@ def document(request: Request) -> Document:
         [
             _facts(request, run),
             parts.figures("The figures", page.figures(run)),
-            *(found or [Section(title="Findings", paragraphs=(page.quiet(run),))]),
+            *(found or [Section(title="Findings", paragraphs=(page.quiet(run, request),))]),
             *advice,
             _lanes(request, run),
             _request(run),

@@ -2,21 +2,25 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from dash import html
 from dash.development.base_component import Component
 
 from analytics.queries import job as queries
 from analytics.queries.job import JobDetail
+from analytics.rules.idle_now import IdleNow
+from analytics.rules.registry import REGISTERED
 from analytics.wording import (
     format_duration,
     format_energy,
     format_gpu_h,
     format_pct,
     format_ratio,
+    format_time,
     plural,
     run_state,
+    words,
 )
 from dashboard.components import cards, gpu_table, job_charts, job_facts, job_processes
 from dashboard.components.attributes import attributes
@@ -165,7 +169,7 @@ def _findings(request: Request, run: JobDetail) -> Component:
     shown += [recommendation(row) for row in run.recommendations if not row.missing]
     unjudged = could_not_judge(run.unjudged)
     if not shown:
-        shown = [cards.empty(quiet(run))]
+        shown = [cards.empty(quiet(run, request))]
     lacking = [f"{row.title}: {row.missing}." for row in run.recommendations if row.missing]
     later = html.P(lacking[0], className="muted") if lacking else None
     heading = "What to change" if run.findings or run.recommendations else "Findings"
@@ -174,10 +178,21 @@ def _findings(request: Request, run: JobDetail) -> Component:
     )
 
 
-def quiet(run: JobDetail) -> str:
-    """Returns what is said where nothing was found: that it was used, only where it was."""
+def quiet(run: JobDetail, request: Request) -> str:
+    """Returns what is said where nothing was found: that it is too early, and that it was used only where it was."""
     if run.unjudged:
         return "Nothing found. Some things could not be judged."
+    analytics, word = request.services.analytics, words("sessions" if run.kind == "session" else "slurm").run
+    now = cast("IdleNow", analytics.params(REGISTERED["idle_now"], run.partition, run.qos, run.account))
+    idle_ms, short_ms = 1000 * now.idle_s, 1000 * analytics.confidence.short_s
+    if run.end_ms is None and run.elapsed_ms < idle_ms:
+        since = format_time(round(run.start_ms + idle_ms), request.zone)
+        return (
+            f"Too early to say: GPUs of a running {word} are called idle once they did nothing for "
+            f"{format_duration(idle_ms)}, here from {since} on; the rest is judged when it is over."
+        )
+    if run.elapsed_ms < short_ms:
+        return f"Too short to say: a {word} is judged from {format_duration(short_ms)} on."
     measured = run.gpu_h - run.unknown_gpu_h
     if measured and run.idle_gpu_h <= measured / 2:
         return "Nothing found. Its GPUs were used."

@@ -63,7 +63,7 @@ def _facts(run: dict[str, Any], zone: str) -> str:
 
     ended = wording.format_time(run["end_ms"], zone) if run["end_ms"] else "now"
     lines = {
-        "Job": f"{run['job_id']} {run['name'] or ''}",
+        "Session" if run["kind"] == "session" else "Job": f"{run['job_id']} {run['name'] or ''}",
         "User": f"{run['user'] or wording.UNKNOWN}, account {run['account'] or wording.UNKNOWN}",
         "State": wording.run_state(run["state"]),
         "Ran": f"{wording.format_time(run['start_ms'], zone)} to {ended}, {wording.format_duration(run['elapsed_ms'])}",

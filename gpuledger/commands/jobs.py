@@ -36,5 +36,6 @@ def command(settings: Settings, source: Source, parameters: dict[str, Any], form
         ),
         right=frozenset({"GPUs", "GPU-h", "idle GPU-h", "utilization", "measured"}),
         nothing="No job held a GPU in this period.",
+        of_sessions={"job": "session", "partition": None},
     )
     show(settings, source, listing, parameters, form, limit)
