@@ -13,6 +13,7 @@ from analytics.wording import format_time
 from dashboard import live
 from dashboard.components import cards, shell
 from dashboard.components.attributes import attributes
+from dashboard.components.links import copy_button
 from dashboard.components.marks import icon
 from dashboard.documents import PREFIX, documents
 from dashboard.filters import Address
@@ -66,9 +67,14 @@ def _content(page: Page, request: Request) -> list[Any]:
     title = page.title(request) if page.title else _name(page, request)
     return [
         shell.synthetic_banner(request),
-        html.Div([html.H1(title), *page.controls(request), _print_link(page, request)], className="page-head"),
+        html.Div([html.H1(title), *page.controls(request), _actions(page, request)], className="page-head"),
         _live(page, request),
     ]
+
+
+def _actions(page: Page, request: Request) -> Component:
+    link = copy_button("", "the address of this page with its filters", word="Copy link")
+    return html.Div([link, _print_link(page, request)], className="page-actions")
 
 
 def _print_link(page: Page, request: Request) -> Component | None:

@@ -78,7 +78,7 @@
   }
 
   function copyText(button) {
-    var text = button.getAttribute("data-copy");
+    var text = button.getAttribute("data-copy") || location.href; // nothing given: this page, as it is filtered
     function done() {
       button.setAttribute("data-copied", "");
       say("Copied");

@@ -40,10 +40,10 @@ def finding_links(findings: Sequence[FindingMark], job_id: str, cluster: str | N
     )
 
 
-def copy_button(text: str, what: str) -> html.Button:
-    """Returns a button that copies ``text``; assets/ledger.js does it."""
+def copy_button(text: str, what: str, word: str = "Copy") -> html.Button:
+    """Returns a button that copies ``text``, or where that is empty the address; assets/ledger.js does it."""
     return html.Button(
-        [icon("copy"), html.Span("Copy", className="copy-word")],
+        [icon("copy"), html.Span(word, className="copy-word")],
         type="button",
         className="button button-small copy",
         **attributes(data_copy=text, aria_label=f"Copy {what}"),

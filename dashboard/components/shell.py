@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 
 from dash import dcc, html
+from dash.development.base_component import Component
 
 from analytics.queries import pending as queries
+from dashboard.components import cards
 from dashboard.components.attributes import attributes
 from dashboard.components.marks import Child, icon, moment
 from dashboard.page import Page
@@ -140,6 +142,12 @@ def pending(request: Request) -> Child:
     if sentence is None:
         return None
     return html.Aside([icon("waiting"), sentence], className="banner banner-pending", role="status", id="pending")
+
+
+def nothing(request: Request, text: str) -> Component:
+    """Returns an empty card's words: ``text``, unless what came in is not judged yet and there may be something."""
+    waiting = queries.pending(request.cur).sentence is not None
+    return cards.empty("Not known yet: what came in is still being judged." if waiting else text)
 
 
 def refusal(request: Request) -> Child:

@@ -22,7 +22,7 @@ from analytics.wording import (
     number_gpu_h,
     plural,
 )
-from dashboard.components import cards, first_run, tables
+from dashboard.components import cards, first_run, shell, tables
 from dashboard.components.attributes import attributes
 from dashboard.components.controls import links, time_range
 from dashboard.components.demand import demand_card
@@ -237,7 +237,7 @@ def _idle_now(request: Request) -> Component:
             caption=f"{request.words.runs} that are idle now",
         )
         if rows
-        else cards.empty(f"No running {request.words.run} is idle right now.")
+        else shell.nothing(request, f"No running {request.words.run} is idle right now.")
     )
     return cards.card("Idle right now", content, id="idle-now")
 
@@ -246,7 +246,8 @@ def _recommendations(request: Request) -> Component:
     page = recommendations.recommendations(request.cur, request.viewer, request.window, request.filter, limit=5)
     address = request.here.to("/recommendations")
     if not page.items:
-        return cards.card("What to change", cards.empty("No recommendation rests on enough runs yet."), id="changes")
+        text = shell.nothing(request, "No recommendation rests on enough runs yet.")
+        return cards.card("What to change", text, id="changes")
     columns = [
         tables.Column(title="Change"),
         tables.Column(title="For"),

@@ -32,3 +32,15 @@ def wait(ledger: Ledger, cur: Cursor) -> None:
         start = T0 + hour * HOUR
         ledger.put("dirty_hour", hour_ms=start, node_key=1, gen=1, from_ms=start, to_ms=start + HOUR)
     ledger.save(cur)
+
+
+def test_nothing_is_called_nothing_while_much_is_not_judged(
+    pages: Pages, small: Callable[..., Ledger], cur: Cursor
+) -> None:
+    ledger = small()
+    settled = "No recommendation rests on enough runs yet."
+    assert settled in pages.get("/").text()
+    wait(ledger, cur)
+    shown = pages.get("/").text()
+    assert settled not in shown
+    assert "Not known yet: what came in is still being judged." in shown

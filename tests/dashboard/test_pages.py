@@ -207,3 +207,11 @@ def test_about_names_the_directory_that_is_shown(pages: Pages, cur: Cursor) -> N
     """The synthetic cluster's store is not the directory that was named, but demo/ in it."""
     assert str(cur.database.directory) in pages.get("/about").text()
     assert "gpuledger up --data .run" in pages.get("/about").text()
+
+
+@pytest.mark.parametrize("address", ["/", "/jobs?user=ann", "/nodes", "/about"])
+def test_the_address_of_a_page_can_be_copied(pages: Pages, small: Callable[..., Ledger], address: str) -> None:
+    small()
+    shown = pages.get(address)
+    assert "Copy link" in shown.text()
+    assert [one for one in shown.having("data-copy") if one["data-copy"] == ""]
