@@ -126,4 +126,4 @@ def printed(function: Command) -> Command:
 def limited(function: Command) -> Command:
     """Adds --limit; the command gets ``limit``, None where it was not given."""
     told = "Most rows to print; without it 50, and all of them as CSV."
-    return click.option("--limit", type=click.IntRange(min=1), help=told)(function)
+    return click.option("--limit", type=WholeNumber(min=1), help=told)(function)

@@ -9,7 +9,7 @@ import click
 from gpuledger.answers import open_answers, store_in, told
 from gpuledger.errors import USAGE, Refused
 from gpuledger.invoked import callable_here
-from gpuledger.options import caller, configured
+from gpuledger.options import WholeNumber, caller, configured
 from gpuledger.settings import Settings
 from gpuledger.source import Source
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 KINDS = ("maintenance", "policy", "deadline")
 NONE_YET = "There is no note yet; `gpuledger note add TEXT` pins one."
-NUMBERS = click.IntRange(1, (1 << 31) - 1)
+NUMBERS = WholeNumber(1, (1 << 31) - 1)
 
 
 @click.group("note")

@@ -29,7 +29,7 @@ def test_a_second_owner_is_told_the_first_ones_pid(start: Start, data: Path) -> 
     hub = start("serve", "--data", data, "--port", 0)
     assert hub.address
     sentence = f"The data directory {data} is in use by process {hub.process.pid}; stop it first"
-    for command in (("serve", "--port", 0), ("demo", "--port", 0), ("token", "add", "n1")):
+    for command in (("serve", "--port", 0), ("demo", "--port", 0)):
         assert refused(*command, "--data", data).startswith(sentence)
     # The first one was not disturbed: commands still find it by its socket.
     assert refused("report", "--data", data) == (

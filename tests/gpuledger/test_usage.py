@@ -13,7 +13,7 @@ from tests.gpuledger.said import refused, said
     ("arguments", "sentence"),
     [
         (("jbs",), "No such command 'jbs'; see `gpuledger --help`."),
-        (("jobs", "--limit", "x"), "Invalid value for '--limit': 'x' is not a valid integer; see `gpuledger jobs -"),
+        (("jobs", "--limit", "x"), "Invalid value for '--limit': 'x' is not a valid whole number; see `gpuledger"),
         (("jobs", "--limt", "3"), "No such option '--limt'. "),
         (("explain",), "Missing argument 'FINDING'; see `gpuledger explain --help`."),
         (("token", "add"), "Missing argument 'NAME'; see `gpuledger token add --help`."),
