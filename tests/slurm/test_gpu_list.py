@@ -1,5 +1,6 @@
 """What slurmd counts is what we take it for: each place of its list is the device that its job can open."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,11 +28,15 @@ for number in range(4):
 
 @pytest.fixture
 def gres_conf(slurm_cluster: SlurmCluster) -> Iterator[Path]:
-    """The cluster's gres.conf, put back afterwards."""
+    """The cluster's gres.conf, put back afterwards.
+
+    As old as it was, too: a file that has changed since slurmd started does not say what that slurmd counts by.
+    """
     path = slurm_cluster.folder / "etc/gres.conf"
-    before = path.read_text()
+    before, written = path.read_text(), path.stat()
     yield path
     path.write_text(before)
+    os.utime(path, ns=(written.st_atime_ns, written.st_mtime_ns))
     restart(slurm_cluster)
 
 
