@@ -46,6 +46,7 @@ def group() -> None:
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Runs a command and exits 0 (done), 1 (failed or refused) or 2 (wrong usage or configuration)."""
+    given = sys.argv[1:] if arguments is None else [str(argument) for argument in arguments]
     try:
         # Without its own error output click returns the code of a command that asked for one.
         ended = group.main(args=arguments, prog_name="gpuledger", standalone_mode=False)
@@ -54,22 +55,22 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         error.show()
         sys.exit(USAGE)
     except click.ClickException as error:
-        _refuse(_sentence(error))
+        _refuse(_sentence(error), given)
         sys.exit(USAGE)
     except click.Abort:
         sys.exit(FAILED)
     except Refused as error:
-        _refuse(str(error))
+        _refuse(str(error), given)
         sys.exit(error.exit_code)
     except ModuleNotFoundError as error:
         if _is_ours(error.name):
             raise
-        _refuse(_lacking(error.name))
+        _refuse(_lacking(error.name), given)
         sys.exit(FAILED)
 
 
-def _refuse(sentence: str) -> None:
-    click.echo(f"gpuledger: {callable_here(sentence)}", err=True)
+def _refuse(sentence: str, arguments: list[str]) -> None:
+    click.echo(f"gpuledger: {callable_here(sentence, arguments)}", err=True)
 
 
 def _is_ours(module: str | None) -> bool:

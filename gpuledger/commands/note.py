@@ -63,7 +63,7 @@ def list_(settings: Settings, data: Path) -> None:
     with open_answers(settings, Source(data=data)) as answers:
         listed = answers.json("/api/v1/notes", {"limit": 1000})["items"]
     if not listed:
-        click.echo(callable_here(NONE_YET))
+        click.echo(callable_here(NONE_YET, ["--data", str(data)]))
     zone = settings.site.zone
     for note in listed:
         until = f" to {format_time(note['until_ms'], zone)}" if note["until_ms"] is not None else ""

@@ -57,7 +57,7 @@ def list_(settings: Settings, data: Path) -> None:
     else:
         listed = msgspec.convert(answer["items"], list[tokens.Token])
     if not listed:
-        click.echo(callable_here(NONE_YET))
+        click.echo(callable_here(NONE_YET, ["--data", str(data)]))
     for token in listed:
         made = format_time(token.made_ms, settings.site.zone)
         gone = f", revoked {format_time(token.revoked_ms, settings.site.zone)}" if token.revoked_ms else ""

@@ -93,7 +93,7 @@ def test_without_an_id_the_jobs_environment_says_which(data: Path, monkeypatch: 
     monkeypatch.setenv("SLURM_JOB_ID", first["job_id_raw"])
     assert told(data, "job")["job_id"] == first["job_id"]
     monkeypatch.delenv("SLURM_JOB_ID")
-    assert refused("job", "--data", data).endswith("name one: `gpuledger job JOBID`.")
+    assert refused("job", "--data", data).endswith(f"name one: `gpuledger job JOBID --data {data}`.")
 
 
 def test_a_finding_is_explained_with_what_it_rests_on(data: Path) -> None:

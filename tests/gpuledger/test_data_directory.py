@@ -50,7 +50,7 @@ def test_an_empty_store_does_not_hide_the_synthetic_one(tmp_path: Path) -> None:
 def test_a_list_of_no_tokens_says_so(tmp_path: Path) -> None:
     Database.open(tmp_path).close()
     assert said("token", "list", "--data", tmp_path).out == (
-        "There is no token yet; `gpuledger token add NAME` makes one.\n"
+        f"There is no token yet; `gpuledger token add NAME --data {tmp_path}` makes one.\n"
     )
 
 

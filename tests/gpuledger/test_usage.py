@@ -44,7 +44,7 @@ def test_help_and_version_are_no_error() -> None:
         (("report", "--scope", "team:a"), "The scope 'team:a' is not known: it is cluster, account:NAME or user:NAME."),
         (("report", "--week", "48"), "'48' is not a week: write it as 2026-W48."),
         (("job", "12345"), "No run '12345' is known here; ids are such as 123, 123_4, 123+1 or cluster:123."),
-        (("explain", "77"), "There is no finding 77; `gpuledger findings` lists them."),
+        (("explain", "77"), "There is no finding 77; `gpuledger findings --data "),
     ],
 )
 def test_what_is_not_there_is_said_by_the_same_sentence_as_the_api(
