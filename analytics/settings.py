@@ -46,6 +46,12 @@ class FootprintSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     """... and does little where its SM activity is below this ..."""
     hollow_dram_pct: Positive = 5.0
     """... and its DRAM activity below this."""
+    hollow_wait_sm_pct: Positive = 25.0
+    """On several GPUs at once also where SM activity is below this, DRAM activity as above ..."""
+    hollow_wait_tensor_pct: Positive = 1.0
+    """... tensor activity below this ..."""
+    hollow_wait_link_ratio: Ratio = 0.01
+    """... and less than this share of what PCIe and NVLink carry both ways goes over them: a collective that waits."""
     hollow_mem_util_pct: Positive = 1.0
     """Without these counters: where memory utilization is at most this ..."""
     hollow_power_ratio: Ratio = 0.1

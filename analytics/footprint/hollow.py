@@ -13,6 +13,7 @@ from store.catalog import BY_NAME
 
 _SM: Final = BY_NAME["sm_active_pct"].per_unit
 _DRAM: Final = BY_NAME["dram_active_pct"].per_unit
+_TENSOR: Final = BY_NAME["tensor_active_pct"].per_unit
 _MEM_UTIL: Final = BY_NAME["mem_util_pct"].per_unit
 _POWER: Final = BY_NAME["power_w"].per_unit
 _WORKS: Final = 0.5
@@ -23,10 +24,8 @@ def make_hollow(settings: FootprintSettings) -> str:
     """Returns the statement. Times in ms; ``unsaid_ms`` is busy time of which neither counters nor power say enough."""
     busy = round(settings.hollow_util_pct * UTILIZATION_SCALE)
     at_rest = round(settings.hollow_sm_pct * UTILIZATION_SCALE)  # video engines at work are no appearance
-    counted = (
-        f"sm_active_pct < {round(settings.hollow_sm_pct * _SM):d} "
-        f"AND dram_active_pct < {round(settings.hollow_dram_pct * _DRAM):d}"
-    )
+    no_traffic = f"dram_active_pct < {round(settings.hollow_dram_pct * _DRAM):d}"
+    counted = f"{no_traffic} AND (sm_active_pct < {round(settings.hollow_sm_pct * _SM):d} OR {_waits(settings)})"
     quiet, power_w = f"mem_util_pct <= {round(settings.hollow_mem_util_pct * _MEM_UTIL):d}", f"power_w / {_POWER:d}.0"
     drawn = f"{power_w} < rest_w + {settings.hollow_power_ratio!r}::DOUBLE * (gpu.power_limit_w - rest_w)"
     gap_ms, stretch_ms = round(settings.gap_s * 1000), round(settings.stretch_s * 1000)
@@ -42,11 +41,12 @@ def make_hollow(settings: FootprintSettings) -> str:
                sum(power_w::BIGINT * ms) FILTER (rests AND rested)::BIGINT / {_POWER:d}.0
                    / sum(ms) FILTER (rests AND rested AND power_w IS NOT NULL)::BIGINT AS rest_w
         FROM resting GROUP BY run_key, gpu_key),
+    together AS (SELECT run_key, count(DISTINCT gpu_key) AS gpus FROM hold GROUP BY run_key),
     looks AS (
         SELECT piece.*, counted, rest_w, CASE WHEN counted THEN {counted} ELSE {quiet} AND {drawn} END AS is_hollow,
                NOT counted AND {quiet} AND {drawn} IS NULL
                    AND coalesce({power_w} < {_WORKS!r}::DOUBLE * gpu.power_limit_w, TRUE) AS is_unsaid
-        FROM piece JOIN rest USING (run_key, gpu_key) JOIN gpu USING (gpu_key)
+        FROM piece JOIN rest USING (run_key, gpu_key) JOIN gpu USING (gpu_key) JOIN together USING (run_key)
         WHERE kind = 2 AND util_pct >= {busy:d} AND coalesce(engines, 0) < {at_rest:d}),
     spans AS (
         SELECT *, sum(coalesce(from_ms - before_ms > {gap_ms:d}, FALSE)::INTEGER)
@@ -67,3 +67,20 @@ def make_hollow(settings: FootprintSettings) -> str:
         SELECT run_key, gpu_key, sum(ms)::BIGINT AS ms FROM looks WHERE is_unsaid
         GROUP BY run_key, gpu_key) AS unsaid USING (run_key, gpu_key)
     GROUP BY run_key, gpu_key"""  # noqa: S608 - fragments of our own
+
+
+def _waits(settings: FootprintSettings) -> str:
+    """Returns the condition on a piece of a run of several GPUs that spins for the others; NULL where it is not known.
+
+    Kernels of a collective keep more processors than a tenth busy, and neither compute nor move anything. What goes
+    over links that a GPU does not have is nothing.
+    """
+    sent = (
+        "pcie_rx_mib + pcie_tx_mib + coalesce(nvlink_rx_mib + nvlink_tx_mib, CASE WHEN nvlink_mib_s IS NULL THEN 0 END)"
+    )
+    carried = "2 * (pcie_mib_s + coalesce(nvlink_mib_s, 0)) * ms / 1000.0"
+    return (
+        f"gpus > 1 AND sm_active_pct < {round(settings.hollow_wait_sm_pct * _SM):d} "
+        f"AND tensor_active_pct < {round(settings.hollow_wait_tensor_pct * _TENSOR):d} "
+        f"AND {sent} < {settings.hollow_wait_link_ratio!r}::DOUBLE * {carried}"
+    )

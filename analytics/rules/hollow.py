@@ -17,7 +17,8 @@ class Hollow(Params, frozen=True, kw_only=True):
 def hollow(run: RunEvidence, params: Hollow, _context: Context) -> Outcome:
     """Every used GPU >= 90 % utilized for hollow_s with SM activity < 10 % and DRAM activity < 5 %.
 
-    Without these counters: memory utilization <= 1 % and power hardly above that at rest with a context ("may be").
+    On several GPUs also with SM < 25 % where neither tensor cores nor links are used. Without these counters: memory
+    utilization <= 1 % and power hardly above that at rest with a context ("may be").
     """
     used = [gpu for gpu in run.each if gpu.used]
     needed_ms = params.hollow_s * 1000

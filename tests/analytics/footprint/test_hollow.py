@@ -84,3 +84,41 @@ def test_work_in_between_ends_a_stretch_and_a_row_does_not(scene: Scene, prints:
     prints.make(scene)
     assert prints.gpu(job)["hollow_longest_ms"] == 20 * MINUTE
     assert prints.gpu(job)["hollow_ms"] == 30 * MINUTE
+
+
+LINKED: dict[str, Any] = {"pcie_mib_s": 60_000, "nvlink_mib_s": 400_000}
+
+
+def waiting(minutes: float = 20, sm: float = 20, tensor: float = 0.2, link_mib: float | None = 1.0) -> Phase:
+    """A collective that spins: kernels run on a fifth of the processors, and nothing is computed or moved."""
+    links = dict.fromkeys(("pcie_rx_mib", "pcie_tx_mib", "nvlink_rx_mib", "nvlink_tx_mib"), link_mib)
+    return busy(minutes, 100.0, sm_active_pct=sm, tensor_active_pct=tensor, dram_active_pct=1, **links)
+
+
+@pytest.mark.parametrize(
+    ("phase", "minutes"),
+    [
+        (waiting(), 20),
+        (waiting(sm=25), 0),
+        (waiting(tensor=1), 0),
+        (waiting(link_mib=80_000), 0),  # of 27.6 million MiB that the links carry in a row: over 1 %
+        (waiting(link_mib=None), 0),  # not known: nobody is called hollow for it
+    ],
+)
+def test_several_gpus_that_wait_for_each_other(scene: Scene, prints: Any, phase: Phase, minutes: float) -> None:
+    work = counted(30, sm=60, dram=30)
+    job = scene.run([work, phase], [work, phase], device=LINKED)
+    prints.make(scene)
+    assert [prints.gpu(job, index)["hollow_ms"] for index in (0, 1)] == [minutes * MINUTE] * 2
+
+
+def test_one_gpu_waits_for_no_other(scene: Scene, prints: Any) -> None:
+    job = scene.run([counted(30, sm=60, dram=30), waiting()], device=LINKED)
+    prints.make(scene)
+    assert prints.gpu(job)["hollow_ms"] == 0
+
+
+def test_links_of_which_nothing_is_known_tell_nothing(scene: Scene, prints: Any) -> None:
+    job = scene.run([waiting()], [waiting()])
+    prints.make(scene)
+    assert [prints.gpu(job, index)["hollow_ms"] for index in (0, 1)] == [0, 0]
