@@ -46,6 +46,7 @@ def _as_json(report: Report) -> bytes:
         "scope": str(report.scope),
         "week": report.week,
         "partial": report.partial,
+        "loading": report.loading,
         "title": report.title,
         "subject": report.subject,
         "data_to_ms": report.data_to_ms,

@@ -23,6 +23,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     """How one list of the API is printed for people. ``nothing`` is said where it is empty.
 
     Rows are printed as a table of ``columns``, or each by ``say`` where that is given. ``whole``: it has no limit.
+    ``judged``: what the rules say, so that it is not empty but unknown while runs wait for them.
     On a host without Slurm, where every row is of a session, headings are as ``of_sessions`` says; None: left out.
     """
 
@@ -32,6 +33,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     right: frozenset[str] = frozenset()
     nothing: str
     whole: bool = False
+    judged: bool = False
     of_sessions: Mapping[str, str | None] = {}
 
 
@@ -57,14 +59,16 @@ def show(
     if form == "json":
         emit(as_json(found))
     elif form == "text":
-        emit(_as_text(listing, found["items"]))
+        emit(_as_text(listing, found["items"], found.get("loading")))
     if found["next"] and not (form == "csv" and limit is None):
         click.echo("More rows follow; --limit prints more of them.", err=True)
 
 
-def _as_text(listing: Listing, rows: Sequence[Row]) -> str:
+def _as_text(listing: Listing, rows: Sequence[Row], loading: str | None) -> str:
     if not rows:
-        return listing.nothing
+        from analytics.queries.pending import NOT_JUDGED
+
+        return NOT_JUDGED if loading and listing.judged else listing.nothing
     if listing.say is not None:
         return "\n\n".join(map(listing.say, rows))
     return table(rows, _columns(listing, rows), listing.right)

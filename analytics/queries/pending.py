@@ -17,6 +17,9 @@ MANY_RATIO: Final = 0.01
 MANY_RUNS: Final = 20
 MANY_BYTES: Final = 8 << 20
 
+NOT_JUDGED: Final = "Not known yet: what came in is still being judged."
+"""Said in place of "nothing" while much waits."""
+
 
 class Pending(msgspec.Struct, frozen=True, kw_only=True):
     """What waits: node-hours to be summed, finished runs to be judged, bytes received and not read.

@@ -8,6 +8,7 @@ import msgspec
 from analytics.model import Viewer, Window
 from analytics.queries import names
 from analytics.queries.comparison import idle_share_pct
+from analytics.queries.pending import pending
 from analytics.queries.site import Site, site
 from analytics.queries.summary import summary
 from analytics.reports.model import Context, Report, Scope
@@ -61,6 +62,7 @@ def build(cur: Cursor, viewer: Viewer, scope: Scope, week: str | None, settings:
         words=words(store.kind),
         summary=found,
         data_to_ms=data_to_ms,
+        loading=pending(cur).sentence,
     )
     days = _days(window)
     return Report(
@@ -76,6 +78,7 @@ def build(cur: Cursor, viewer: Viewer, scope: Scope, week: str | None, settings:
         sections=sections(context),
         figures=msgspec.to_builtins(found),
         site=settings,
+        loading=context.loading,
     )
 
 

@@ -90,7 +90,7 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
-    """What a section may use."""
+    """What a section may use. ``loading`` says what is not in the figures yet, where that is much."""
 
     cur: Cursor
     viewer: Viewer
@@ -102,6 +102,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     words: Words
     summary: Summary
     data_to_ms: int
+    loading: str | None = None
 
     @property
     def hours(self) -> Hours:
@@ -119,7 +120,10 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """A report ready to be rendered. ``figures`` are unrounded, as the API gives them."""
+    """A report ready to be rendered. ``figures`` are unrounded, as the API gives them.
+
+    ``loading`` says what is not in them yet, where that is much.
+    """
 
     scope: Scope
     week: str
@@ -133,6 +137,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     sections: tuple[Section, ...]
     figures: dict[str, object]
     site: SiteSettings
+    loading: str | None = None
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):

@@ -49,6 +49,8 @@ def render_text(report: Report) -> str:
         lines += ["Synthetic cluster: none of this happened."]
     if report.partial:
         lines += [f"The week so far, to {format_time(report.data_to_ms, report.site.zone)}."]
+    if report.loading:
+        lines += textwrap.wrap(report.loading, WIDTH)
     for section in report.sections:
         lines += ["", section.title, "-" * len(section.title), *_section(section)]
     lines += ["", f"Made {format_time(report.made_ms, report.site.zone)} ({report.site.zone})."]

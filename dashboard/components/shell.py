@@ -147,7 +147,7 @@ def pending(request: Request) -> Child:
 def nothing(request: Request, text: str) -> Component:
     """Returns an empty card's words: ``text``, unless what came in is not judged yet and there may be something."""
     waiting = queries.pending(request.cur).sentence is not None
-    return cards.empty("Not known yet: what came in is still being judged." if waiting else text)
+    return cards.empty(queries.NOT_JUDGED if waiting else text)
 
 
 def refusal(request: Request) -> Child:

@@ -39,6 +39,7 @@ def _of_jobs() -> Listing:
         ),
         right=frozenset({"id", "GPU-h"}),
         nothing="Nothing was found in this period.",
+        judged=True,
     )
 
 
@@ -57,4 +58,5 @@ def _of_nodes() -> Listing:
         ),
         right=frozenset({"GPU", "GPU-h"}),
         nothing="Nothing was found on nodes in this period.",
+        judged=True,
     )

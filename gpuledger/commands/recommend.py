@@ -24,6 +24,7 @@ def command(settings: Settings, source: Source, parameters: dict[str, Any], form
         path="/api/v1/recommendations",
         say=_said,
         nothing="Nothing to change yet: a recommendation needs 5 finished runs of a job family, from 3 submissions.",
+        judged=True,
     )
     show(settings, source, listing, parameters, form, limit)
 

@@ -6,6 +6,7 @@ import pytest
 
 from gpuledger.source import Source
 from store.database import Database
+from tests.factories.footprints import footprint_run
 from tests.factories.ledger import HOUR, T0, Ledger
 from tests.gpuledger.said import refused, said
 
@@ -81,3 +82,16 @@ def test_where_the_configuration_says_whom_to_ask_a_command_needs_no_more() -> N
     assert Source(data=Path("/var/lib/gpuledger"), hub="http://127.0.0.1:8050").option == ""
     assert Source(hub="http://hub:8050").option == " --hub http://hub:8050"
     assert Source(data=Path("my data")).option == " --data 'my data'"
+
+
+@pytest.mark.parametrize("command", ["findings", "recommend"])
+def test_what_is_not_judged_yet_is_not_nothing(tmp_path: Path, command: str) -> None:
+    with Database.open(tmp_path) as database, database.cursor() as cursor:
+        ledger = Ledger()
+        ledger.gpu(ledger.node("n1"))
+        for _ in range(30):
+            footprint_run(ledger, ledger.run(end_ms=T0 + HOUR), judged=False)
+        ledger.save(cursor)
+    found = said(command, "--data", tmp_path)
+    assert (found.code, found.out) == (0, "Not known yet: what came in is still being judged.\n")
+    assert "Still loading: 30 runs to be judged." in found.err

@@ -3,6 +3,7 @@
 import msgspec
 
 from analytics.queries.findings import FindingRow, findings
+from analytics.queries.pending import NOT_JUDGED
 from analytics.queries.recommendations import RecommendationRow, recommendations
 from analytics.reports.model import Context, Section
 from analytics.reports.registry import section
@@ -20,7 +21,8 @@ def decision(context: Context) -> Section | None:
         return _recommended(context, best[0], title)
     if found:
         return _found(context, found[0], title)
-    return Section(title=title, paragraphs=(f"Nothing to change: no {context.words.run} kept GPUs idle for long.",))
+    nothing = f"Nothing to change: no {context.words.run} kept GPUs idle for long."
+    return Section(title=title, paragraphs=(NOT_JUDGED if context.loading else nothing,))
 
 
 def best_recommendations(context: Context, limit: int) -> list[RecommendationRow]:

@@ -5,11 +5,14 @@ import pytest
 
 from analytics.model import Filter, Viewer, Window
 from analytics.queries.hours import hours
+from analytics.reports.archive import keep_last_week
 from analytics.reports.build import NoSuchWeek, build
 from analytics.reports.model import BadScope, Report, Scope
+from analytics.reports.render import render_html, render_text
 from analytics.site import SiteSettings
 from store.database import Cursor
-from tests.factories.ledger import DAY, HOUR, T0
+from tests.factories.footprints import footprint_run
+from tests.factories.ledger import DAY, HOUR, T0, Ledger
 
 SITE = SiteSettings(url="http://127.0.0.1:8050", name="Test site", contact="help@site.example")
 MADE = T0 + 7 * DAY + 10 * HOUR
@@ -101,3 +104,25 @@ def test_the_usual_is_compared_only_where_comparable(weeks: Cursor) -> None:
     said = [str(each) for each in report(weeks).sections[0].paragraphs]
     assert any("the week before" in each for each in said)
     assert msgspec.json.encode(report(weeks).figures)
+
+
+def test_unknown_is_not_nothing(cur: Cursor, ledger: Ledger) -> None:
+    """While runs wait for the rules no report says that there is nothing to change, and none is kept."""
+    gpu = ledger.gpu(ledger.node("n1", first_ms=T0 - 7 * DAY, last_ms=MADE))
+    for number in range(30):
+        start = T0 + number * HOUR
+        run = ledger.run(start_ms=start, end_ms=start + HOUR)
+        ledger.hour(gpu, run, start, idle=60)
+        footprint_run(ledger, run, judged=False)
+    ledger.save(cur)
+    made = report(cur)
+    assert section(made, "The one decision for you").paragraphs == (
+        "Not known yet: what came in is still being judged.",
+    )
+    for text in (render_text(made), render_html(made)):
+        assert "Still loading: 30 runs to be judged." in text.split("The week in one sentence")[0]
+        assert "Nothing to change" not in text
+    assert keep_last_week(cur.database, SITE, MADE) == 0
+    cur.execute("UPDATE footprint_run SET judged = TRUE, finished = TRUE")
+    assert report(cur).loading is None
+    assert "Nothing to change" in render_text(report(cur))
