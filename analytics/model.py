@@ -53,7 +53,7 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
         """Returns the period of equal length just before this one."""
         length = self.end_ms - self.start_ms
         return type(self)(
-            start_ms=self.start_ms - length, end_ms=self.start_ms, zone=self.zone, label="the period before"
+            start_ms=self.start_ms - length, end_ms=self.start_ms, zone=self.zone, label="the same span before"
         )
 
     @classmethod

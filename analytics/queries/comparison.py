@@ -40,7 +40,7 @@ def comparison(now: Hours, before: Hours, breaks: Sequence[int] = ()) -> Change 
         when = format_time(breaks[-1], now.provenance.window.zone)
         return NotComparable(f"not comparable: the thresholds of the states changed on {when}")
     if before.coverage is None or now.coverage is None:
-        when = "the period before" if before.coverage is None else "this period"
+        when = "the same span before" if before.coverage is None else "this period"
         return NotComparable(f"not comparable: nothing was measured in {when}")
     close = abs(now.coverage - before.coverage) <= MAX_COVERAGE_STEP + 1e-9  # 0.95 - 0.90 is more than 0.05 in binary
     if min(now.coverage, before.coverage) < MIN_COVERAGE or not close:

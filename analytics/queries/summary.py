@@ -98,5 +98,5 @@ def headline(
 
 def _step(change: float, before: float) -> str:
     if number_gpu_h(abs(change)) == "0" or number_gpu_h(before + change) == number_gpu_h(before):
-        return "as in the period before"
-    return f"{number_gpu_h(abs(change))} {'more' if change > 0 else 'fewer'} than in the period before"
+        return "as in the same span before"
+    return f"{number_gpu_h(abs(change))} GPU-hours {'more' if change > 0 else 'fewer'} than in the same span before"

@@ -69,8 +69,8 @@ def build(cur: Cursor, viewer: Viewer, scope: Scope, week: str | None, settings:
         scope=scope,
         week=window.label,
         window=window,
-        partial=window.end_ms < Window.week(window.label, settings.zone).end_ms,
-        title=f"{_whose(scope, settings)}, {days}",
+        partial=context.partial,
+        title=f"{_whose(scope, settings)}, {days}{_recorded(store, window)}",
         subject=_subject(scope, context, days),
         data_to_ms=data_to_ms,
         made_ms=made_ms,
@@ -106,6 +106,14 @@ def _days(window: Window) -> str:
     if first.month == last.month:
         return f"{first.day}–{last.day} {last:%b %Y}"
     return f"{first.day} {first:%b} – {last.day} {last:%b %Y}"
+
+
+def _recorded(store: Site, window: Window) -> str:
+    """Says from when on a week was recorded whose beginning is missing."""
+    if store.data_from_ms is None or store.data_from_ms <= window.start_ms:
+        return ""
+    first = local(store.data_from_ms, window.zone)
+    return f", recorded from {first:%a} {first.day} {first:%b %H:%M}"
 
 
 def _whose(scope: Scope, settings: SiteSettings) -> str:

@@ -109,6 +109,11 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         """The figures of the week."""
         return self.summary.hours
 
+    @property
+    def partial(self) -> bool:
+        """Whether the week is not over."""
+        return self.window.end_ms < Window.week(self.window.label, self.window.zone).end_ms
+
     def link(self, text: str, path: str, parameters: Mapping[str, str] | None = None, *, whole: bool = False) -> Link:
         """Returns words that lead to a page, asked for this week and scope unless ``whole``."""
         asked: dict[str, str] = {} if whole else {"range": self.window.label} | self._scoped()

@@ -157,8 +157,8 @@ def _change(change: Change | NotComparable | None, difference: float | None) -> 
     if difference is None:
         return None
     if round(difference) == 0:
-        return "as in the period before"
-    return f"{'▲' if difference > 0 else '▼'} {number_gpu_h(abs(difference))} against the period before"
+        return "as in the same span before"
+    return f"{'▲' if difference > 0 else '▼'} {number_gpu_h(abs(difference))} against the same span before"
 
 
 def _timeline(request: Request, found: Timeline) -> Component:

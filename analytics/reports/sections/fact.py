@@ -52,11 +52,14 @@ def _usual(context: Context) -> tuple[Cell, ...]:
         said = change.sentence if isinstance(change, NotComparable) else "too little was held for a percentage"
         return (f"Against the week before: {said}.",)
     last = idle_share_pct(before[0])
-    week_before = f"; the week before it was {format_pct(last)}" if last is not None else ""
-    span = "the week before" if len(shares) == 1 else f"the median of {len(shares)} weeks"
+    idle = f"{format_pct(now)} idle (share of measured hours)"
+    if context.partial:
+        idle = f"So far {idle}"
+    whole = "the whole week before" if context.partial else "the week before"
+    week_before = f"; {whole} it was {format_pct(last)}" if last is not None else ""
     if len(shares) == 1:
-        return (f"{format_pct(now)} idle, {span} {format_pct(shares[0])}.",)
-    return (f"{format_pct(now)} idle, usually {format_pct(median(shares))} ({span}){week_before}.",)
+        return (f"{idle}, {whole} {format_pct(shares[0])}.",)
+    return (f"{idle}, usually {format_pct(median(shares))} (the median of {len(shares)} weeks){week_before}.",)
 
 
 def _coverage(context: Context) -> str:

@@ -33,7 +33,10 @@ def test_change_where_both_were_measured_alike(cur: Cursor, ledger: Ledger) -> N
     assert isinstance(found.change, Change)
     assert (found.change.idle_gpu_h, found.change.active_gpu_h, found.change.held_gpu_h) == (-6, 6, 0)
     assert found.change.idle_share_pct == -25
-    assert found.sentence == "6.0 of 24 measured GPU-hours (25 %) were idle, 6.0 fewer than in the period before."
+    assert (
+        found.sentence
+        == "6.0 of 24 measured GPU-hours (25 %) were idle, 6.0 GPU-hours fewer than in the same span before."
+    )
     assert found.allocated_share_pct == pytest.approx(100 / 7)
 
 
@@ -43,7 +46,7 @@ def test_change_where_both_were_measured_alike(cur: Cursor, ledger: Ledger) -> N
         ({"active": 38, "unknown": 22}, {"active": 55, "unknown": 5}, "63 % -> 92 % of hours measured"),
         ({"active": 60}, {"active": 54, "unknown": 6}, "100 % -> 90 % of hours measured"),
         ({"active": 60}, {"unknown": 60}, "100 % -> 0 % of hours measured"),
-        ({}, {"active": 60}, "nothing was measured in the period before"),
+        ({}, {"active": 60}, "nothing was measured in the same span before"),
     ],
 )
 def test_no_change_where_the_measuring_changed(
@@ -57,7 +60,7 @@ def test_no_change_while_the_period_before_is_still_summed(cur: Cursor, ledger: 
     ledger.put("dirty_hour", hour_ms=T0 - DAY, node_key=1, gen=1, from_ms=T0 - DAY, to_ms=T0)
     found = told(cur, ledger, {"active": 30, "idle": 30}, {"active": 45, "idle": 15})
     assert found.change is None
-    assert "period before" not in found.sentence
+    assert "same span before" not in found.sentence
 
 
 def test_a_step_of_five_points_is_still_comparable(cur: Cursor, ledger: Ledger) -> None:
@@ -106,7 +109,7 @@ def test_much_unmeasured_is_said_beside_the_idle_hours(cur: Cursor, ledger: Ledg
 
 def test_a_change_that_rounds_to_nothing_is_none(cur: Cursor, ledger: Ledger) -> None:
     found = told(cur, ledger, {"active": 30, "idle": 30}, {"active": 30, "idle": 30})
-    assert found.sentence.endswith("were idle, as in the period before.")
+    assert found.sentence.endswith("were idle, as in the same span before.")
     assert isinstance(found.change, Change)
 
 

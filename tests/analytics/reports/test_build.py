@@ -126,3 +126,16 @@ def test_unknown_is_not_nothing(cur: Cursor, ledger: Ledger) -> None:
     cur.execute("UPDATE footprint_run SET judged = TRUE, finished = TRUE")
     assert report(cur).loading is None
     assert "Nothing to change" in render_text(report(cur))
+
+
+def test_the_share_of_a_week_so_far_names_what_it_is_held_against(weeks: Cursor) -> None:
+    """Hours stand against the same span before, shares against whole weeks."""
+    weeks.execute("UPDATE node SET last_ms = $1", [T0 + 3 * DAY])
+    so_far = report(weeks, week="2026-W48").sections[0].paragraphs[1]
+    assert so_far == "So far 43 % idle (share of measured hours), the whole week before 43 %."
+
+
+def test_the_title_says_from_when_a_week_was_recorded(weeks: Cursor) -> None:
+    assert "recorded" not in report(weeks).title
+    weeks.execute("UPDATE node SET first_ms = $1", [T0 + DAY + HOUR])
+    assert report(weeks, week="2026-W48").title.endswith(", recorded from Tue 24 Nov 01:00")
