@@ -1,8 +1,17 @@
 """What a recommendation rests on and what its hours a week are a mean of, said alike by pages, reports and commands."""
 
 import math
+from typing import Final
 
 from analytics.wording import DAY_MS, format_energy, format_gpu_h, plural
+
+COSTS: Final = "It costs:"
+NOT_KNOWN: Final = "The wait is not known: too few jobs to compare."
+
+
+def gain(said: str) -> str:
+    """Returns ``You gain: ...``; a cost, what is not known and nothing at all are not called a gain."""
+    return f"You gain: {said}" if said and not said.startswith((COSTS, NOT_KNOWN)) else said
 
 
 def freed(gpu_h_week: float, over_ms: int, energy_kwh_week: float | None = None) -> str:

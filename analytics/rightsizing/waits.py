@@ -4,6 +4,7 @@ from typing import Final
 
 import msgspec
 
+from analytics.recommendation_words import COSTS, NOT_KNOWN
 from analytics.rightsizing.history import PastRun
 from analytics.settings import RightsizingSettings
 from analytics.wording import format_duration
@@ -48,13 +49,15 @@ class Waits:
         return self._wait(like, like.asked_gpus, at_least_ms, at_most_ms)
 
     def sentence(self, now: Wait, then: Wait, those_then: str, those_now: str) -> str:
-        """Returns what the change would give, as far as enough runs on both sides say so."""
+        """Returns what the change would give or cost, as far as enough runs on both sides say so; else empty."""
         if now.median_ms is None or then.median_ms is None or min(now.runs, then.runs) < self._min_runs:
-            return "Shorter wait: not known, too few jobs to compare."
+            return NOT_KNOWN
+        if format_duration(then.median_ms) == format_duration(now.median_ms):
+            return ""
         compared = f"{format_duration(then.median_ms)} against {format_duration(now.median_ms)}"
         if then.median_ms < now.median_ms:
             return f"Shorter wait: {those_then} started after {compared} for {those_now}."
-        return f"No shorter wait seen: {those_then} started after {compared} for {those_now}."
+        return f"{COSTS} a longer wait; {those_then} started after {compared} for {those_now}."
 
     def _wait(
         self, like: PastRun, gpus: int, least_ms: int | None, most_ms: int | None, *, anywhere: bool = False

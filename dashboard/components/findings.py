@@ -10,7 +10,7 @@ from analytics.evidence_words import numbers_said, thresholds_said
 from analytics.queries.finding_groups import FindingGroup
 from analytics.queries.findings import FindingRow, UnjudgedRow
 from analytics.queries.recommendations import RecommendationRow
-from analytics.recommendation_words import days
+from analytics.recommendation_words import days, gain
 from analytics.site import SiteSettings
 from analytics.wording import format_gpu_h, format_ratio, format_time, plural
 from dashboard.components.attributes import attributes
@@ -124,7 +124,7 @@ def recommendation(row: RecommendationRow, *, with_user: bool = False, mends: Se
             html.P(
                 ["For ", name(row.name, "no name"), *([" by ", name(row.user)] if with_user else [])], className="muted"
             ),
-            html.P([html.Strong("You gain: "), row.gain], className="fix"),
+            html.P(gain(row.gain), className="fix") if row.gain else None,
             before_after(row.before_lines, row.after_lines),
             *(html.P(_mended(group), className="muted") for group in mends),
             html.P([f"{frees}{rests} ", _its_runs(row)], className="muted"),

@@ -87,7 +87,7 @@ def _changes(request: Request) -> Section | None:
             f"{row.title}: {row.current} → {row.proposed}",
             row.name or "no name",
             row.user or "not known",
-            format_gpu_h(row.gpu_h_week),
+            format_gpu_h(row.gpu_h_week) if row.gpu_h_week > 0 else "—",
         )
         for row in found.items
     )

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from analytics.queries.findings import FindingRow
 from analytics.queries.notes import Notes
 from analytics.queries.recommendations import RecommendationRow
+from analytics.recommendation_words import gain
 from analytics.reports.model import Document, Link, Section, Table
 from analytics.wording import format_time
 from dashboard.components.figures import Figure
@@ -57,9 +58,10 @@ def recommendation(row: RecommendationRow) -> Section:
     """Returns one recommendation with the lines before and after."""
     rests = f"It {row.rests_on}."
     frees = f"Frees {row.freed}. " if row.gpu_h_week > 0 else ""
+    whose = f"For {row.name or 'a job without a name'}."
     return Section(
         title=f"{row.title}: {row.current} → {row.proposed}",
-        paragraphs=(f"For {row.name or 'a job without a name'}. You gain: {row.gain}", f"{frees}{rests}"),
+        paragraphs=(f"{whose} {gain(row.gain)}".rstrip(), f"{frees}{rests}"),
         before_lines=tuple(row.before_lines),
         after_lines=tuple(row.after_lines),
     )

@@ -252,7 +252,7 @@ def _recommendations(request: Request) -> Component:
         tables.Column(title="Change"),
         tables.Column(title="For"),
         tables.Column(title="User"),
-        tables.Column(title="The gain", phone=False),
+        tables.Column(title="Gain or cost", phone=False),
         tables.Column(title="Frees a week", number=True),
     ]
     rows = [
@@ -261,7 +261,7 @@ def _recommendations(request: Request) -> Component:
             name(row.name, "no name"),
             name(row.user),
             row.gain,
-            format_gpu_h(row.gpu_h_week),
+            format_gpu_h(row.gpu_h_week) if row.gpu_h_week > 0 else "—",
         )
         for row in page.items
     ]

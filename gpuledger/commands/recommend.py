@@ -38,5 +38,6 @@ def _said(row: Row) -> str:
         lines += [f"  {sign} {visible(line)}" for line in changed]
     frees = [f"  frees {freed(row['gpu_h_week'], row['over_ms'])}"] if row["gpu_h_week"] else []
     basis = rests_on(**{name: row[name] for name in _BASIS})
-    lines += [f"  {row['gain']}", *frees, f"  {basis}{' (provisional)' if row['provisional'] else ''}"]
+    given = [f"  {row['gain']}"] if row["gain"] else []
+    lines += [*given, *frees, f"  {basis}{' (provisional)' if row['provisional'] else ''}"]
     return "\n".join(lines)

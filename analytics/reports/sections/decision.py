@@ -36,11 +36,12 @@ def best_recommendations(context: Context, limit: int) -> list[RecommendationRow
 
 def _recommended(context: Context, row: RecommendationRow, title: str) -> Section:
     whose = "" if context.scope.kind == "user" else f" {row.user or 'a user'} owns this {context.words.run}."
-    effect = f"That would free {row.freed}; it {row.rests_on}."
+    frees = f"That would free {row.freed}; it" if row.gpu_h_week > 0 else "It"
+    effect = f"{frees} {row.rests_on}."
     text = f"{row.title} for {row.name or 'this family'}: {row.proposed} instead of {row.current}."
     return Section(
         title=title,
-        paragraphs=(context.link(text, "/recommendations"), row.gain, effect + whose),
+        paragraphs=(context.link(text, "/recommendations"), *filter(None, (row.gain,)), effect + whose),
         before_lines=tuple(row.before_lines),
         after_lines=tuple(row.after_lines),
     )

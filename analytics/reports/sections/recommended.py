@@ -21,7 +21,7 @@ def recommended(context: Context) -> Section | None:
             row.user or "—",
             row.current,
             row.proposed,
-            number_gpu_h(row.gpu_h_week),
+            number_gpu_h(row.gpu_h_week) if row.gpu_h_week > 0 else "—",
         )
         for row in more
     )

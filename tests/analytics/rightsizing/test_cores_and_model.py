@@ -89,7 +89,7 @@ def test_a_smaller_gpu_that_every_run_fits(bench: Bench) -> None:
     found = bench.made()["model"]
     assert (found["current"], found["proposed"]) == (H100, A100)
     assert found["before_lines"] == "#SBATCH --gres=gpu:h100:1"
-    assert found["gain"] == "Shorter wait: not known, too few jobs to compare."
+    assert found["gain"] == "The wait is not known: too few jobs to compare."
 
 
 @pytest.mark.parametrize("state", ["COMPLETED", "FAILED"])

@@ -56,7 +56,7 @@ def test_one_gpu_of_four(bench: Bench) -> None:
     assert found["confidence"] == "medium"
     assert (found["runs"], found["submissions"], found["missing"]) == (5, 5, None)
     assert len(json.loads(found["run_keys"])) == 5
-    assert found["gain"] == "Shorter wait: not known, too few jobs to compare."
+    assert found["gain"] == "The wait is not known: too few jobs to compare."
 
 
 def test_twenty_runs_are_no_longer_provisional(bench: Bench) -> None:
