@@ -1,6 +1,5 @@
 """What a recommendation rests on and what its hours a week are a mean of, said alike by pages, reports and commands."""
 
-import math
 from typing import Final
 
 from analytics.wording import DAY_MS, format_energy, format_gpu_h, plural
@@ -34,8 +33,8 @@ def rests_on(*, runs: int, submissions: int, family_runs: int, over_ms: int, wou
 
 
 def days(over_ms: int) -> int:
-    """Returns the whole days that hold a stretch of time, at least one."""
-    return max(1, math.ceil(over_ms / DAY_MS))
+    """Returns a stretch of time in days, to the nearest whole one and at least one."""
+    return max(1, round(over_ms / DAY_MS))
 
 
 def _last(over_ms: int) -> str:

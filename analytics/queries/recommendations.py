@@ -68,12 +68,13 @@ class RecommendationRow(msgspec.Struct, frozen=True, kw_only=True):
 class RecommendationTotals(msgspec.Struct, frozen=True, kw_only=True):
     """Over the whole filter, not the page.
 
-    ``freeing`` of ``count`` free GPU-hours, the others ask for less. Those that still miss evidence are counted apart
-    and free no hours.
+    ``freeing`` of ``count`` free GPU-hours, ``more_cores`` ask for more CPUs, the others ask for less. Those that still
+    miss evidence are counted apart and free no hours.
     """
 
     count: int
     freeing: int
+    more_cores: int
     gpu_h_week: float
     missing_evidence: int
 
@@ -105,6 +106,7 @@ _ROWS: Final = """
 
 _TOTALS: Final = """
     SELECT count(*) FILTER (r.missing IS NULL), count(*) FILTER (r.missing IS NULL AND r.gpu_ms_week > 0),
+        count(*) FILTER (r.missing IS NULL AND r.kind = 'cores' AND r.gpu_ms_week = 0),
         CAST(coalesce(sum(r.gpu_ms_week) FILTER (r.missing IS NULL), 0) AS BIGINT),
         count(*) FILTER (r.missing IS NOT NULL) {source}"""
 
@@ -170,12 +172,16 @@ def recommendations(
     if not with_missing:
         condition &= Condition("r.missing IS NULL", {})
     source = fill(_SOURCE, where=condition.sql)
-    ready, freeing, gpu_ms_week, lacking = cur.tuples(fill(_TOTALS, source=source), condition.params)[0]
+    ready, freeing, cores, gpu_ms_week, lacking = cur.tuples(fill(_TOTALS, source=source), condition.params)[0]
     page: Params = condition.params | {"limit": limit, "offset": offset}
     return RecommendationPage(
         items=[_recommendation(row) for row in cur.rows(fill(_ROWS, source=source), page, _Row)],
         total=RecommendationTotals(
-            count=ready, freeing=freeing, gpu_h_week=gpu_ms_week / HOUR_MS, missing_evidence=lacking
+            count=ready,
+            freeing=freeing,
+            more_cores=cores,
+            gpu_h_week=gpu_ms_week / HOUR_MS,
+            missing_evidence=lacking,
         ),
         next=offset + limit if offset + limit < ready + lacking else None,
         provenance=Provenance(query="recommendations", window=window, filter=where, data_to_ms=data_to(cur)),

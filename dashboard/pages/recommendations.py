@@ -8,7 +8,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from analytics.queries import recommendations as queries
-from analytics.queries.recommendations import RecommendationPage, RecommendationRow
+from analytics.queries.recommendations import RecommendationPage, RecommendationRow, RecommendationTotals
 from analytics.wording import format_gpu_h, plural
 from dashboard.components import cards
 from dashboard.components.attributes import attributes
@@ -42,7 +42,7 @@ def _sentence(page: RecommendationPage) -> Component:
     if not total.count:
         text = "No recommendation yet: each needs at least 5 comparable finished runs from 3 submissions."
     else:
-        text = _said(total.freeing, total.count - total.freeing, total.gpu_h_week)
+        text = said(total)
     return html.P(
         text,
         className="sentence",
@@ -51,12 +51,25 @@ def _sentence(page: RecommendationPage) -> Component:
     )
 
 
-def _said(freeing: int, others: int, gpu_h_week: float) -> str:
-    less = f"{plural(others, 'recommendation')} to ask for less of what was not used; no GPU-hours are freed by it."
-    if not freeing:
-        return less
-    freed = f"{plural(freeing, 'recommendation')} would free {format_gpu_h(gpu_h_week)} a week on average"
-    return f"{freed}; {others} more only ask for less." if others else f"{freed}."
+def said(total: RecommendationTotals) -> str:
+    """Returns the headline: how many free GPU-hours, and what the others ask for."""
+    less = total.count - total.freeing - total.more_cores
+    if not total.freeing:
+        return _freeing_none(less, total.more_cores)
+    freed = f"{plural(total.freeing, 'recommendation')} would free {format_gpu_h(total.gpu_h_week)} a week on average"
+    asks = "asks" if total.more_cores == 1 else "ask"
+    if less:
+        only = f"; {less} more only {'asks' if less == 1 else 'ask'} for less"
+        return f"{freed}{only}, {total.more_cores} for more CPUs." if total.more_cores else f"{freed}{only}."
+    return f"{freed}; {total.more_cores} more {asks} for more CPUs." if total.more_cores else f"{freed}."
+
+
+def _freeing_none(less: int, more_cores: int) -> str:
+    none = "no GPU-hours are freed by it."
+    if not less:
+        return f"{plural(more_cores, 'recommendation')} to ask for more CPUs; {none}"
+    cores = f", {more_cores} for more CPUs" if more_cores else ""
+    return f"{plural(less, 'recommendation')} to ask for less of what was not used{cores}; {none}"
 
 
 def _list(request: Request, page: RecommendationPage) -> Component | None:
