@@ -7,9 +7,10 @@ from store.database import Cursor
 from store.evidence import POLL
 from store.runbook import Entry
 
+# A row that changes gets the generation of the batch that changes it: sealing leaves it alone then (store/seal.py).
 # Where one hold of a GPU is known to follow another, the earlier one has ended.
 _CLAIM: Final = """
-UPDATE hot SET run_key = a.run_key FROM allocation a
+UPDATE hot SET run_key = a.run_key, gen = currval('generations') FROM allocation a
 WHERE a.source = $poll AND a.gpu_key = hot.gpu_key AND hot.run_key IS NULL AND hot.ts_ms > $from AND hot.ts_ms <= $to
     AND hot.ts_ms > a.start_ms AND (a.end_ms IS NULL OR hot.ts_ms - hot.span_ms < a.end_ms)
     AND NOT EXISTS (
@@ -19,7 +20,7 @@ RETURNING hot.run_key, hot.gpu_key"""
 # Rows that were given to a run are taken back where only polls tell its hold, to be given anew, and where its node
 # tells it by now, outside of it.
 _RELEASE: Final = """
-UPDATE hot SET run_key = NULL
+UPDATE hot SET run_key = NULL, gen = currval('generations')
 WHERE ts_ms > $from AND gpu_key IN (SELECT unnest($gpus::INTEGER[]))
     AND (run_key, gpu_key) IN (SELECT (run_key, gpu_key) FROM claim)
     AND NOT EXISTS (

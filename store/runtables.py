@@ -162,7 +162,7 @@ _OF_ONE_RUN: Final = (
 def _rename(cursor: Cursor, gone: Sequence[tuple[int, int]]) -> None:
     # Two stored runs that later evidence shows to be one: rare, hence a statement each.
     for old, new in gone:
-        cursor.execute("UPDATE hot SET run_key = $1 WHERE run_key = $2", [new, old])
+        cursor.execute("UPDATE hot SET run_key = $1, gen = currval('generations') WHERE run_key = $2", [new, old])
         # Rows in sealed files keep the old key, also those that are being sealed now; readers follow the alias.
         cursor.execute("UPDATE run_alias SET run_key = $1 WHERE run_key = $2", [new, old])
         cursor.execute("INSERT OR REPLACE INTO run_alias VALUES ($2, $1)", [new, old])

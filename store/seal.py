@@ -27,6 +27,11 @@ ROWS_IN_MEMORY: Final = 4_000_000
 """Rows that are sorted at once, about 400 MB; what is more is done some nodes at a time."""
 _ORDER: Final = f"node_key, gpu_key, {ROW_ORDER}"
 
+
+class _Changed(Exception):
+    """Rows were changed while they were written to a file; they stay hot."""
+
+
 Step = Callable[[str], None]
 """Hears the name of each step before it is done: a test ends the process there."""
 
@@ -54,7 +59,10 @@ def seal(database: Database, settings: StoreSettings, now_ms: int, step: Step = 
         manifest.sweep(cursor, now_ms)
         cold_ms = (as_of_ms(cursor) - round(settings.seal_after_s * 1000)) // HOUR_MS * HOUR_MS
         while (part := _next_part(cursor, cold_ms)) is not None:
-            rows += _seal_part(cursor, part, now_ms, step)
+            sealed = _seal_part(cursor, part, now_ms, step)
+            if not sealed:
+                break  # its rows changed meanwhile; the next call takes them as they are then
+            rows += sealed
     return rows
 
 
@@ -102,8 +110,11 @@ def _seal_part(cursor: Cursor, part: Part, now_ms: int, step: Step) -> int:
         with cursor.transaction():
             manifest.add(cursor, file, written, now_ms)
             gone = cursor.execute(f"DELETE FROM hot WHERE {_PART}", wanted)  # noqa: S608 - a constant
-            _refuse_other_rows(file, written.rows, gone)
+            _expect(gone, written.rows)
             step("before the commit")
+    except _Changed:
+        (cursor.database.directory / FOLDER / file).unlink(missing_ok=True)
+        return 0
     except StoreStopped:
         raise  # whether it was committed is seen at the next start
     except StoreError:
@@ -113,12 +124,9 @@ def _seal_part(cursor: Cursor, part: Part, now_ms: int, step: Step) -> int:
     return written.rows
 
 
-def _refuse_other_rows(file: str, written: int, deleted: int) -> None:
-    if written != deleted:
-        raise StoreError(
-            f"{file} holds {written} rows and {deleted} would go for it; they stay in the database. This is a fault to "
-            "report."
-        )
+def _expect(deleted: int, written: int) -> None:
+    if deleted != written:
+        raise _Changed
 
 
 def _merge_day(cursor: Cursor, day: int, now_ms: int, step: Step) -> int:

@@ -17,6 +17,7 @@ from store.retention import retain
 from store.samples import FOLDER, count, samples
 from store.schema import SAMPLE_COLUMNS
 from store.seal import merge, seal
+from store.segment import Segment
 from store.settings import StoreSettings
 from tests.store.building import HOUR, MINUTE, NOW, T0, gpu, hold, hours, segment, steady, store, told
 
@@ -120,22 +121,60 @@ def test_late_rows_change_the_hours_that_are_sealed(database: Database) -> None:
     assert len([each for each in hours(database) if each["gpu"] == "b"]) == 1
 
 
-def test_a_run_found_to_be_another_after_sealing_keeps_its_rows(database: Database) -> None:
-    """Two sights of one job with a gap between, joined by the accounting that spans both."""
-    first = steady(T0, T0 + HOUR, 0, 0, MINUTE)
-    store(database, segment(first, holdings=[hold(start_ms=T0, end_ms=T0 + HOUR)]))
-    seal(database, AT_ONCE, NOW)
-    again = steady(T0 + HOUR, T0 + 2 * HOUR, 0, 0, MINUTE)
-    store(database, segment(again, seq=1, holdings=[hold(start_ms=T0 + HOUR, end_ms=T0 + 2 * HOUR)]))
-    seal(database, AT_ONCE, NOW)
-    store(database, segment(node="ctl", devices=(), accounting=[told(end_ms=T0 + 2 * HOUR)], first_ms=T0 + 3 * HOUR))
+def two_sights(database: Database) -> Segment:
+    """One node saw a run early, another one late: two runs, until the segment returned says that they are one."""
+    late = T0 + 5 * HOUR
+    early = steady(T0, T0 + HOUR, 0, 0, MINUTE)
+    store(database, segment(early, holdings=[hold()]))
+    found = hold(start_ms=late, source="cgroup")
+    rows = steady(late, late + HOUR, 0, 0, MINUTE)
+    store(database, segment(rows, node="n2", devices=[gpu("GPU-2")], holdings=[found]))
+    assert len(runs(database)) == 2
+    spans_both = [told(end_ms=T0 + 6 * HOUR, alloc_gpus=2)]
+    return segment(node="ctl", devices=(), accounting=spans_both, first_ms=T0 + 6 * HOUR)
+
+
+def runs(database: Database) -> set[int]:
     with database.cursor() as cursor:
-        [(run_key,)] = cursor.tuples("SELECT run_key FROM run")
+        return {key for (key,) in cursor.tuples("SELECT run_key FROM run")}
+
+
+def in_files(database: Database) -> set[int | None]:
+    keys: set[int | None] = set()
+    for file in listed(database):
+        keys.update(pq.read_table(file, partitioning=None)["run_key"].to_pylist())
+    return keys
+
+
+def test_a_run_found_to_be_another_after_sealing_keeps_its_rows(database: Database) -> None:
+    both = two_sights(database)
+    seal(database, AT_ONCE, NOW)
+    store(database, both)
+    [run_key] = runs(database)
+    assert in_files(database) != {run_key}
     assert {each["run_key"] for each in everything(database)} == {run_key}
-    assert sum(each["held_ms"] for each in hours(database)) == 2 * HOUR
+    assert sum(each["held_ms"] for each in hours(database)) == 12 * HOUR
+
+    store(database, segment(steady(T0 + 3 * HOUR, T0 + 4 * HOUR, 0, None, MINUTE), seq=1))
     store(database, segment(node="n1", seq=2, first_ms=T0 + 30 * HOUR, last_ms=T0 + 30 * HOUR))
-    merge(database, AT_ONCE, NOW)
-    assert {each["run_key"] for each in everything(database)} == {run_key}
+    seal(database, AT_ONCE, NOW)
+    assert merge(database, AT_ONCE, NOW) == 180
+    assert in_files(database) == {run_key, None}
+
+
+def test_rows_that_change_while_they_are_written_stay_hot_as_they_are_then(database: Database) -> None:
+    both = two_sights(database)
+
+    def between(step: str) -> None:
+        if step == "before the list":
+            store(database, both)
+
+    rows = hot(database)
+    assert seal(database, AT_ONCE, NOW, between) == 0
+    assert hot(database) == rows
+    assert listed(database) == list((database.directory / FOLDER).glob("day=*/*")) == []
+    assert seal(database, AT_ONCE, NOW) == rows
+    assert in_files(database) == runs(database)
 
 
 def test_a_file_of_an_earlier_version_lacks_the_newest_metric(database: Database) -> None:
