@@ -19,6 +19,8 @@ from dashboard.request import Request
 
 _TITLE: Final = "Pending GPU requests against idle GPUs"
 _READ_WHOLE: Final = 0.99
+LEAST_GPUS: Final = 0.5
+"""Fewer GPUs than this on average are not worth a sentence."""
 _EMPTY: Final = {
     "never_read": (
         "No queue is read here.",
@@ -66,7 +68,7 @@ def demand_summary(found: Demand) -> str:
     text = f"On average jobs waited for {number_gpu_h(waiting)} GPUs that were not free"
     text += f", while {number_gpu_h(idle)} held GPUs were idle." if idle is not None else "."
     not_ready = _mean(rows, "not_ready_gpus") or 0
-    if number_gpu_h(not_ready) != "0":
+    if not_ready >= LEAST_GPUS:
         text += f" {number_gpu_h(not_ready)} more were asked for by jobs that a hold, a dependency, a begin time or a "
         text += "limit keeps back: free GPUs would not start them."
     return text + ("" if read >= _READ_WHOLE else f" The queue was read for {format_ratio(read)} of the period.")

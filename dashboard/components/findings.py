@@ -91,7 +91,7 @@ def _evidence(row: FindingRow, site: SiteSettings) -> Component:
 def ask(site: SiteSettings) -> Any:
     """Returns how to say that something is wrong, and whom to ask, as the site has configured it."""
     if not site.contact:
-        return "Is something here wrong? Tell the people who run this cluster (its [site] contact is not configured)."
+        return "Is something here wrong? Tell the people who run this cluster."
     target = f"mailto:{site.contact}" if "@" in site.contact and " " not in site.contact else None
     who: Any = html.A(site.contact, href=target) if target else site.contact
     return html.Span(["Is something here wrong? Ask ", who, "."])

@@ -36,6 +36,7 @@ from dashboard.request import Request
 BREAKDOWNS: Final[dict[str, str]] = {"partition": "Partition", "model": "Model", "account": "Account"}
 SESSION_BREAKDOWNS: Final[dict[str, str]] = {"user": "User", "model": "Model"}
 SHOWN_ROWS: Final = 8
+OF_THE_WHOLE: Final = "belongs to the whole cluster, not to a part of its jobs"
 MOST_BARS: Final = 120
 
 
@@ -79,18 +80,20 @@ def figures(request: Request, said: Summary) -> tuple[list[Figure], list[Figure]
     nodes, jobs = address.to("/nodes").href, address.to("/jobs", sort="idle_gpu_h").href
     by_size = address.to("/jobs", sort="gpu_h").href
     change = said.change if isinstance(said.change, Change) else None
-    seen = now.provenance
+    seen, is_part = now.provenance, now.capacity_gpu_h is None
     funnel = [
         Figure(
             id="capacity_gpu_h", label="Capacity", meaning="capacity", value=now.capacity_gpu_h, provenance=seen,
-            text=format_gpu_h(now.capacity_gpu_h), href=nodes, share_pct=100, state="unallocated",
-            note=_unheld(now) or plural(request.store.gpus, "GPU"),
-            why_unknown="capacity belongs to the whole, not to a part",
+            text=format_gpu_h(now.capacity_gpu_h), href=nodes, share_pct=None if is_part else 100, state="unallocated",
+            note=OF_THE_WHOLE if is_part else _unheld(now) or plural(request.store.gpus, "GPU"),
+            why_unknown=OF_THE_WHOLE,
         ),
         Figure(
             id="held_gpu_h", label="Allocated", meaning="allocated", value=now.held_gpu_h, provenance=seen,
             text=format_gpu_h(now.held_gpu_h), href=by_size, share_pct=said.allocated_share_pct,
-            note=_of(said.allocated_share_pct, "what was not offline" if now.offline_gpu_h else "capacity"),
+            note=None if is_part else _of(
+                said.allocated_share_pct, "what was not offline" if now.offline_gpu_h else "capacity"
+            ),
         ),
         Figure(
             id="active_gpu_h", label="Active", meaning="active", value=now.active_gpu_h, provenance=seen,

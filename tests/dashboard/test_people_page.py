@@ -29,3 +29,12 @@ def test_a_name_leads_to_its_overview_and_its_runs(pages: Pages, small: Callable
     small()
     found = pages.get("/people?range=7d").links()
     assert {link.partition("?")[0] for link in found if "user=ann" in link} == {"/", "/jobs"}
+
+
+def test_a_persons_overview_says_that_capacity_is_nobodys(pages: Pages, small: Callable[..., Ledger]) -> None:
+    small()
+    shown = pages.get("/?range=7d&user=ann")
+    assert "belongs to the whole cluster" in shown.text()
+    assert "too little for a share of capacity" not in shown.text()
+    [tile] = [one for one in shown.having("data-figure") if one["data-figure"] == "capacity_gpu_h"]
+    assert "share" not in [child["props"].get("className") for child in tile["children"] if child]
