@@ -158,7 +158,8 @@ def sentence(run: JobDetail) -> str:
     ]
     said = f"Held {held}: {parts[0]} and {parts[1]} of the measured time"
     if run.active_gpus is not None and 0 < run.active_gpus < gpus:
-        said += f", on {run.active_gpus} of {gpus} GPUs"
+        were = "was" if run.active_gpus == 1 else "were"
+        said += f"; only {run.active_gpus} of the {gpus} {were} ever busy"
     elif run.active_gpus == 0:
         said += ", and none of them was ever busy" if gpus > 1 else ", and it was never busy"
     return said + "."

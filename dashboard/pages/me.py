@@ -55,6 +55,13 @@ def _users(request: Request) -> list[str]:
     return site_queries.users(request.cur, request.viewer, window_of(request))
 
 
+def why(request: Request) -> str | None:
+    """Returns why it is this person's page where nobody chose one."""
+    if request.address.get("user") or not request.store.synthetic or request.viewer.kind != "admin":
+        return None
+    return "An invented person, taken as an example: the one with the most idle GPU-hours of the last 30 days."
+
+
 def controls(request: Request) -> Sequence[Component]:
     """Returns, for an admin, the choice of a person: before sign-in everybody who may look is one."""
     if request.viewer.kind != "admin":
@@ -72,6 +79,7 @@ def body(request: Request) -> Sequence[Any]:
     region = partial(cards.region, now_ms=request.now_ms, zone=request.zone)
     mine = cards.once(lambda: queries.me(request.cur, request.viewer, request.as_of_ms, user, request.zone))
     return [
+        html.P(reason, className="muted") if (reason := why(request)) else None,
         region("sentence", "Your summary", lambda: html.P(mine().sentence, className="sentence", id="sentence")),
         region("running", "What runs now", lambda: _running(request, mine())),
         region("changes", "What to change", lambda: _changes(request, mine())),

@@ -31,3 +31,11 @@ def test_minutes_of_data_are_not_drawn_as_a_day(pages: Pages, ledger: Ledger, cu
     assert all(width <= 5 * MINUTE for trace in drawn for width in trace["width"])
     assert all(start >= "2026-11-29 23:30" for trace in drawn for start in trace["x"])
     assert "Since Sun 29 Nov 23:35 (25 min)" in shown.text()
+
+
+def test_an_example_says_that_it_is_one_and_why(pages: Pages, small: Callable[..., Ledger], cur: Cursor) -> None:
+    small(user="bob")
+    cur.execute("INSERT OR REPLACE INTO meta VALUES ('synthetic', '1')")
+    why = "An invented person, taken as an example: the one with the most idle GPU-hours of the last 30 days."
+    assert why in pages.get("/me").text()
+    assert why not in pages.get("/me?user=bob").text()

@@ -35,13 +35,17 @@ def best_recommendations(context: Context, limit: int) -> list[RecommendationRow
 
 
 def _recommended(context: Context, row: RecommendationRow, title: str) -> Section:
-    whose = "" if context.scope.kind == "user" else f" {row.user or 'a user'} owns this {context.words.run}."
     frees = f"That would free {row.freed}; it" if row.gpu_h_week > 0 else "It"
     effect = f"{frees} {row.rests_on}."
     text = f"{row.title} for {row.name or 'this family'}: {row.proposed} instead of {row.current}."
     return Section(
         title=title,
-        paragraphs=(context.link(text, "/recommendations"), *filter(None, (row.gain,)), effect + whose),
+        paragraphs=(
+            context.link(text, "/recommendations"),
+            *filter(None, (row.gain,)),
+            effect,
+            *_next_step(context, row.user, "send {} the lines below: only the owner can change the request."),
+        ),
         before_lines=tuple(row.before_lines),
         after_lines=tuple(row.after_lines),
     )
@@ -52,4 +56,12 @@ def _found(context: Context, row: FindingRow, title: str) -> Section:
     text = f"{row.title}: {context.words.run} {row.job_id or '?'}{whose}, {format_gpu_h(row.gpu_h)}."
     job = context.link(text, f"/jobs/{row.job_id}", whole=True) if row.job_id else text
     fix, *lines = row.fix.splitlines()
-    return Section(title=title, paragraphs=(job, row.sentence, fix), lines=tuple(lines))
+    step = _next_step(context, row.user, "ask {} about it: what a {run} was meant to do is not in the readings.")
+    return Section(title=title, paragraphs=(job, row.sentence, fix, *step), lines=tuple(lines))
+
+
+def _next_step(context: Context, user: str | None, sentence: str) -> tuple[str, ...]:
+    """Returns what somebody who reads about others' runs can do; whoever owns the run reads the fix itself."""
+    if context.scope.kind == "user":
+        return ()
+    return (f"Next step: {sentence.format(user or 'its owner', run=context.words.run)}",)

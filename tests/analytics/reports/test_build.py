@@ -83,6 +83,20 @@ def test_the_recommendation_that_frees_most_is_the_decision(weeks: Cursor) -> No
     assert decision.after_lines == ("#SBATCH --gres=gpu:1",)
 
 
+@pytest.mark.parametrize(
+    ("scope", "step"),
+    [
+        ("cluster", "send ann the lines below: only the owner can change the request."),
+        ("account:chem", "ask bob about it: what a job was meant to do is not in the readings."),
+    ],
+)
+def test_whoever_reads_about_others_is_told_whom_to_write_to(weeks: Cursor, scope: str, step: str) -> None:
+    said = section(report(weeks, scope), "The one decision for you").paragraphs
+    assert said[-1] == f"Next step: {step}"
+    own = section(report(weeks, "user:bob"), "The one thing to do").paragraphs
+    assert not any(str(each).startswith("Next step") for each in own)
+
+
 def test_a_users_report_is_about_that_user(weeks: Cursor) -> None:
     made = report(weeks, "user:bob")
     assert made.figures["hours"]["held_gpu_h"] == 30.0
