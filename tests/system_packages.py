@@ -1,4 +1,4 @@
-"""Installs what tests need beyond Python: a compiler, a browser, and a real Slurm with its accounting.
+"""Installs what tests need beyond Python: a compiler, a browser, stores to measure beside, and a real Slurm.
 
 Run by `make test`. It asks apt only as root on Debian with CI=true or INSTALL=1, and never for Slurm where the
 site's own slurm.conf, munge key or MariaDB is. What stays missing is printed with the reason; its tests skip, and with
@@ -65,6 +65,12 @@ GROUPS = (
         tuple(SLURM_COMMANDS.split()),
         ("usr/lib/*/slurm-wlm/accounting_storage_mysql.so",),
         touches_site=True,
+    ),
+    # The benchmarks start these as processes of their own; that the packages' services stay off is policy-rc.d's doing.
+    Group(
+        "measure beside other stores",
+        ("prometheus", "victoria-metrics"),
+        ("prometheus", "promtool", "victoria-metrics"),
     ),
 )
 
