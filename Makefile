@@ -5,6 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 WORKERS ?= 2
 SOAK_S ?= 600
+SOAK_KILLS ?= 1000
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test test-gpu lint format bench soak docs lock dist clean dev-setup system-packages
@@ -37,8 +38,8 @@ format: dev-setup ## let ruff format and fix what it can
 bench: dev-setup ## run all benchmarks and write docs/benchmarks.md
 	@$(BIN)/python -m benchmarks
 
-soak: dev-setup system-packages ## kills, fuzzing, long simulations, SOAK_S seconds each (600); writes docs/soak.md
-	@$(BIN)/python -m pytest -q -m soak --soak-s $(SOAK_S) --soak-report docs/soak.md $(ARGS)
+soak: dev-setup system-packages ## kills (1,000 at least), fuzzing, long simulations, SOAK_S seconds each (600); writes docs/soak.md
+	@$(BIN)/python -m pytest -q -m soak --soak-s $(SOAK_S) --soak-kills $(SOAK_KILLS) --soak-report docs/soak.md $(ARGS)
 
 docs: dev-setup ## write the reference pages of docs/ from the code
 	@$(BIN)/python -m docs.reference

@@ -11,6 +11,7 @@ from gpuledger.wiring import clock_ms
 from store.database import Database
 from store.errors import StoreError, StoreStopped
 from store.inbox import Inbox
+from store.inbox_files import Step
 from store.ingest import ingest
 from store.rollup import roll_up
 from store.settings import StateSettings
@@ -29,6 +30,7 @@ class Ingester:
     """Runs until asked to stop, then takes in what is left. ``on_stopped`` hears when the database gave up.
 
     ``runner`` records for the Health page that nothing can be stored: silent nodes would be the wrong thing to look at.
+    ``step`` hears the name of each step before it is done.
     """
 
     def __init__(
@@ -38,11 +40,13 @@ class Ingester:
         states: StateSettings,
         runner: JobRunner,
         on_stopped: Callable[[StoreStopped], None],
+        step: Step = lambda _: None,
     ) -> None:
         self._database = database
         self._inbox = inbox
         self._states = states
         self._on_stopped = on_stopped
+        self._step = step
         self._runner = runner
         self._problem = ""
         self._stopping = threading.Event()
@@ -96,12 +100,16 @@ class Ingester:
         """Whether there was anything to do."""
         batch = self._inbox.take()
         if batch.count:
+            self._step("before the transaction")
             ingest(self._database, batch.entries, clock_ms())
+            self._step("after the transaction")
             self._inbox.done(batch)
             if time.monotonic() < self._rollups_after:
                 return True
+        self._step("before the rollups")
         began = time.monotonic()
         rolled = roll_up(self._database, settings=self._states)
         ended = time.monotonic()
+        self._step("after the rollups")
         self._rollups_after = ended + (ended - began) * (1 / ROLLUP_SHARE - 1)
         return bool(batch.count or rolled)

@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from store.errors import BacklogFull, DiskFull, StoreError
-from store.inbox_files import LogFile, Waiting, read, scan
+from store.inbox_files import LogFile, Step, Waiting, read, scan
 
 _FILE_BYTES: Final = 64 << 20
 
@@ -34,11 +34,19 @@ class Inbox:
     ``min_free_bytes`` of the disk stay free; beyond ``max_waiting_bytes`` nothing is accepted.
     """
 
-    def __init__(self, directory: Path, *, min_free_bytes: int = 512 << 20, max_waiting_bytes: int = 4 << 30) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        min_free_bytes: int = 512 << 20,
+        max_waiting_bytes: int = 4 << 30,
+        step: Step = lambda _: None,
+    ) -> None:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._directory = directory
         self._min_free_bytes = min_free_bytes
         self._max_waiting_bytes = max_waiting_bytes
+        self._step = step
         self._changed = threading.Condition()
         self._waiting: deque[Waiting] = deque()
         self._unstored: dict[Path, int] = {}  # waiting records of each file
@@ -95,6 +103,7 @@ class Inbox:
                 if self._file is not None and self._file.path == path:
                     self._file.close()
                     self._file = None
+                self._step("before the file goes")
                 path.unlink(missing_ok=True)
                 del self._unstored[path]
 
@@ -180,7 +189,7 @@ class Inbox:
         if self._file is not None:
             self._file.close()
         self._number += 1
-        self._file = LogFile(self._directory / f"{self._number:010d}.log")
+        self._file = LogFile(self._directory / f"{self._number:010d}.log", self._step)
 
     def _leave_file(self) -> None:
         # What a failed write or sync left at its end is torn; the records before that are on disk.

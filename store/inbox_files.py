@@ -8,7 +8,7 @@ import logging
 import os
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +18,9 @@ _MAGIC: Final = b"GPIN"
 _RECORD: Final = struct.Struct("<4sHII")
 
 log = logging.getLogger(__name__)
+
+Step = Callable[[str], None]
+"""Hears the name of each step before it is done: a test ends the process there."""
 
 
 class Waiting(msgspec.Struct, frozen=True):
@@ -32,9 +35,10 @@ class Waiting(msgspec.Struct, frozen=True):
 class LogFile:
     """One append-only file. After a write that failed it must not be used again."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, step: Step = lambda _: None) -> None:
         self.path = path
         self.size = 0
+        self._step = step
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
         directory = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -52,8 +56,11 @@ class LogFile:
             offset += _RECORD.size + len(label)
             added.append(Waiting(name, self.path, offset, len(data)))
             offset += len(data)
+        self._step("before the write")
         _write_all(self._fd, b"".join(pieces))
+        self._step("before the sync")
         os.fdatasync(self._fd)
+        self._step("after the sync")
         self.size = offset
         return added
 

@@ -16,6 +16,12 @@ HEADER = """# Soak results
 Written by `make soak`. Each test repeats its round, drawn from a seed, until its time is up; `make test` runs the same
 tests for a few seconds. A failure names its round, and `--soak-seed` with that number begins there.
 
+Kills are SIGKILL, sent at a moment drawn at random or at, or shortly after, a named step of a worker: opening (which
+replays the write-ahead log), inbox, ingest, rollups, sealing, merging, retention, checkpoint. Meanwhile nodes deliver
+out of order, late and more than once, and what was not acknowledged again. An oracle outside of the process knows
+every acknowledged row: it compares them with hot and sealed rows, with the hours, with the manifest and the files on
+disk, and has the rollups computed anew from the raw rows. What each worker was at when it was killed is counted below.
+
 Commit {commit}, {date} UTC, Python {python} on {cores} cores.
 
 | test | seed | seconds | rounds | result |
@@ -25,21 +31,26 @@ RESULTS = pytest.StashKey[dict[str, "Soak"]]()
 
 
 class Soak:
-    """One test's repetitions: `for random in soak.rounds()` until the time is up, at least once."""
+    """One test's repetitions: `for random in soak.rounds()` until the time is up, at least once.
 
-    def __init__(self, seed: int, seconds: float) -> None:
+    `kills` is how many rounds the test of kills goes on for at least; what a test puts into `facts` is in the report.
+    """
+
+    def __init__(self, seed: int, seconds: float, kills: int) -> None:
         """Start at round `seed`; every later round has the next number."""
         self.seed = seed
         self.seconds = seconds
+        self.kills = kills
+        self.facts: dict[str, str] = {}
         self.round = seed
         self.outcome = "not finished"
 
-    def rounds(self) -> Iterator[Random]:
+    def rounds(self, at_least: int = 1) -> Iterator[Random]:
         """Yield a generator of random numbers for each round."""
         deadline = time.monotonic() + self.seconds
         while True:
             yield Random(self.round)
-            if time.monotonic() >= deadline:
+            if time.monotonic() >= deadline and self.done >= at_least:
                 return
             self.round += 1
 
@@ -53,6 +64,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options that `make soak` sets."""
     group = parser.getgroup("soak")
     group.addoption("--soak-s", type=float, default=5, help="seconds for each soak test")
+    group.addoption("--soak-kills", type=int, default=1, help="kills of the store at least, however long they take")
     group.addoption("--soak-seed", type=int, default=1, help="number of the first round")
     group.addoption("--soak-report", type=Path, help="file to write the results to")
 
@@ -66,7 +78,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def soak(request: pytest.FixtureRequest) -> Soak:
     """The repetitions of this test."""
     options = request.config.option
-    trial = Soak(options.soak_seed, options.soak_s)
+    trial = Soak(options.soak_seed, options.soak_s, options.soak_kills)
     request.config.stash[RESULTS][request.node.nodeid] = trial
     return trial
 
@@ -97,8 +109,16 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         python=platform.python_version(),
         cores=os.cpu_count(),
     )
+    results = session.config.stash[RESULTS]
     rows = [
         f"| {name} | {trial.seed} | {trial.seconds:g} | {trial.done:,} | {trial.outcome} |\n"
-        for name, trial in session.config.stash[RESULTS].items()
+        for name, trial in results.items()
     ]
-    target.write_text(head + "".join(rows))
+    target.write_text(head + "".join(rows) + "".join(_facts(name, trial) for name, trial in results.items()))
+
+
+def _facts(name: str, trial: Soak) -> str:
+    if not trial.facts:
+        return ""
+    lines = "".join(f"| {what} | {found} |\n" for what, found in trial.facts.items())
+    return f"\n## {name.rpartition('::')[2].replace('_', ' ').removeprefix('test ')}\n\n| | |\n|---|---|\n{lines}"
