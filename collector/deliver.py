@@ -123,10 +123,11 @@ class Delivery:
         return None
 
     def _next_wait_s(self, asked_s: float | None) -> float:
+        # Thousands of nodes are asked to wait at the same moment: they spread, none coming earlier than it was asked.
         if asked_s is not None:
-            return min(asked_s, _LONGEST_RETRY_AFTER_S)
+            return min(asked_s, _LONGEST_RETRY_AFTER_S) * random.uniform(1.0, 1.5)  # noqa: S311 - nothing secret
         wait_s, self._backoff_s = self._backoff_s, min(self._backoff_s * 2, _LONGEST_WAIT_S)
-        return wait_s * random.uniform(0.5, 1.0)  # noqa: S311 - nodes spread their retries; nothing secret
+        return wait_s * random.uniform(0.5, 1.0)  # noqa: S311 - nothing secret
 
     def _send(self, data: bytes) -> _Outcome:
         try:

@@ -76,3 +76,13 @@ class BacklogFull(StoreError):
 
 class DeliveriesRefused(StoreError):
     """Nodes deliver what cannot be taken; the message says which and why."""
+
+
+class Overloaded(StoreError):
+    """More is being delivered at one moment than memory is set aside for."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        super().__init__(
+            f"More is being delivered at once than the {limit_bytes >> 20} MiB of memory set aside for it; "
+            "nodes will deliver again."
+        )

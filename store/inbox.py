@@ -15,10 +15,13 @@ from typing import Final
 
 import msgspec
 
-from store.errors import BacklogFull, DiskFull, StoreError
+from store.errors import BacklogFull, DiskFull, Overloaded, StoreError
 from store.inbox_files import LogFile, Step, Waiting, read, scan
+from store.room import IN_FLIGHT_BYTES
 
 _FILE_BYTES: Final = 64 << 20
+_SYNC_BYTES: Final = 16 << 20
+"""What is written at once, about: it is copied for that, and nobody should wait longer for the disk."""
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -51,7 +54,8 @@ class Inbox:
         self._waiting: deque[Waiting] = deque()
         self._unstored: dict[Path, int] = {}  # waiting records of each file
         self._waiting_bytes = 0
-        self._queue: list[tuple[str, bytes, Future[None]]] = []
+        self._queue: deque[tuple[str, bytes, Future[None]]] = deque()
+        self._queued_bytes = 0
         self._closed = False
         self._woken = False
         self._file: LogFile | None = None
@@ -62,16 +66,22 @@ class Inbox:
         self._writer.start()
 
     def append(self, data: bytes, name: str) -> None:
-        """Returns when the segment is on disk; raises DiskFull or BacklogFull when it is not."""
+        """Returns when the segment is on disk; raises DiskFull, BacklogFull or Overloaded when it is not."""
         self.submit(data, name).result()
 
     def submit(self, data: bytes, name: str) -> "Future[None]":
-        """Returns a future that is done when the segment is on disk, or holds DiskFull or BacklogFull."""
+        """Returns a future that is done when the segment is on disk, or holds DiskFull or BacklogFull.
+
+        Raises Overloaded where too much waits for the disk already.
+        """
         future: Future[None] = Future()
         with self._changed:
             if self._closed:
                 raise StoreError("The hub is stopping; nodes will deliver again.")
+            if self._queued_bytes + len(data) > IN_FLIGHT_BYTES:
+                raise Overloaded(IN_FLIGHT_BYTES)
             self._queue.append((name, data, future))
+            self._queued_bytes += len(data)
             self._changed.notify_all()
         return future
 
@@ -80,7 +90,7 @@ class Inbox:
         with self._disk:
             self._write(segments)
 
-    def take(self, max_segments: int = 512, max_bytes: int = 64 << 20) -> Batch:
+    def take(self, max_segments: int = 512, max_bytes: int = 16 << 20) -> Batch:
         """Returns the oldest segments, at least one where any waits. They stay the oldest until :meth:`done`."""
         taken: list[Waiting] = []
         size = 0
@@ -145,7 +155,7 @@ class Inbox:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._queue or self._closed)
-                queue, self._queue = self._queue, []
+                queue = self._next_of_queue()
                 if not queue:
                     return
             # Whoever went away meanwhile is left out; from here on nobody can cancel.
@@ -159,6 +169,15 @@ class Inbox:
             else:
                 for _, _, future in batch:
                     future.set_result(None)
+
+    def _next_of_queue(self) -> list[tuple[str, bytes, "Future[None]"]]:
+        taken: list[tuple[str, bytes, Future[None]]] = []
+        size = 0
+        while self._queue and size < _SYNC_BYTES:
+            taken.append(self._queue.popleft())
+            size += len(taken[-1][1])
+        self._queued_bytes -= size
+        return taken
 
     def _write(self, segments: Sequence[tuple[str, bytes]]) -> None:
         size = sum(len(data) for _, data in segments)

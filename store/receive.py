@@ -8,6 +8,7 @@ import msgspec
 
 from store.errors import StoreError
 from store.inbox import Inbox
+from store.room import Room, Share
 from store.segment import SegmentError, read_head
 from store.tokens import Tokens
 from store.turned_away import TurnedAway
@@ -44,7 +45,9 @@ class Receiver:
     """ASGI app for ``POST /api/v1/segments``: one segment a request, ``{"ack": name}`` once it is on disk.
 
     401 no good token, 400 not a whole segment, 408 too slow, 409 synthetic data for a real store or the other way
-    round, 413 too large, 503 with Retry-After when there is no room. What is refused is counted in ``turned_away``.
+    round, 413 too large, 503 with Retry-After when there is no room, on disk or in memory: a segment takes its share of
+    ``room`` as soon as it is announced, however slowly it comes, until it is on disk. What is refused is counted in
+    ``turned_away``.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class Receiver:
         turned_away: TurnedAway,
         now_ms: Callable[[], int],
         max_bytes: int = 32 << 20,
+        room: Room | None = None,
     ) -> None:
         self._inbox = inbox
         self._tokens = tokens
@@ -63,6 +67,7 @@ class Receiver:
         self._turned_away = turned_away
         self._now_ms = now_ms
         self._max_bytes = max_bytes
+        self._room = room or Room()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -86,10 +91,13 @@ class Receiver:
         if scheme.lower() != "bearer" or self._tokens.holder(token.strip()) is None:
             raise _Answer(401, _LET_IN_BY)
         try:
-            async with asyncio.timeout(BODY_S):
-                data = await self._body(headers.get(b"content-length", ""), receive)
-        except TimeoutError:
-            raise _Answer(408, f"The segment did not arrive within {BODY_S:g} s; it will be taken next time.") from None
+            with self._room.share() as share:
+                return await self._keep(await self._whole(headers.get(b"content-length", ""), receive, share))
+        except StoreError as error:
+            raise _Answer(503, str(error)) from error
+
+    async def _keep(self, data: bytes) -> str:
+        """Returns the name of the segment once it is on disk."""
         try:
             head, _ = read_head(data)
         except SegmentError as error:
@@ -97,15 +105,21 @@ class Receiver:
         if head.synthetic != self._synthetic:
             kind, other = ("synthetic", "real") if head.synthetic else ("real", "synthetic")
             raise _Answer(409, f"This hub holds {other} data and takes no {kind} segments; deliver to another hub.")
-        try:
-            await asyncio.wrap_future(self._inbox.submit(data, head.name))
-        except StoreError as error:
-            raise _Answer(503, str(error)) from error
+        await asyncio.wrap_future(self._inbox.submit(data, head.name))
         return head.name
 
-    async def _body(self, announced: str, receive: Receive) -> bytes:
-        if announced.isascii() and announced.isdigit() and int(announced[:19]) > self._max_bytes:
+    async def _whole(self, announced: str, receive: Receive, share: Share) -> bytes:
+        try:
+            async with asyncio.timeout(BODY_S):
+                return await self._body(announced, receive, share)
+        except TimeoutError:
+            raise _Answer(408, f"The segment did not arrive within {BODY_S:g} s; it will be taken next time.") from None
+
+    async def _body(self, announced: str, receive: Receive, share: Share) -> bytes:
+        length = int(announced[:19]) if announced.isascii() and announced.isdigit() else 0
+        if length > self._max_bytes:
             raise self._too_large()
+        share.hold(length)
         pieces: list[bytes] = []
         size = 0
         while True:
@@ -116,6 +130,7 @@ class Receiver:
             size += len(pieces[-1])
             if size > self._max_bytes:
                 raise self._too_large()
+            share.hold(size)
             if not message.get("more_body", False):
                 return b"".join(pieces)
 

@@ -137,6 +137,14 @@ def test_a_hub_that_is_busy_is_left_alone_for_as_long_as_it_asks(hub, sender):
     until(lambda: len(one.spool) == 0)
 
 
+def test_those_who_are_asked_to_wait_alike_do_not_come_back_together(sender):
+    one = sender()
+    waits = [one.delivery._next_wait_s(60.0) for _ in range(1000)]
+    assert 60 <= min(waits) < 65
+    assert 85 < max(waits) <= 90
+    assert max(one.delivery._next_wait_s(1e9) for _ in range(100)) <= 900
+
+
 @pytest.mark.parametrize("status", [500, 502, 503, 429])
 def test_a_hub_in_trouble_gets_it_later(hub, sender, status):
     hub.answer(status)

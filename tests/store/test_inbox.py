@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from store.errors import BacklogFull, DiskFull, StoreError
+from store.errors import BacklogFull, DiskFull, Overloaded, StoreError
 from store.inbox import Inbox
 
 # Appends numbered records for ever and prints each number once it is acknowledged.
@@ -225,3 +225,23 @@ def test_the_directory_is_private(tmp_path: Path) -> None:
     [file] = (tmp_path / "inbox").iterdir()
     assert ((tmp_path / "inbox").stat().st_mode & 0o777, file.stat().st_mode & 0o777) == (0o700, 0o600)
     inbox.close()
+
+
+def test_what_waits_for_the_disk_is_bounded(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("store.inbox.IN_FLIGHT_BYTES", 1000)
+    with inbox._disk:  # the disk is slow
+        waiting = [inbox.submit(bytes(400), name) for name in ("a", "b")]
+        until_taken(inbox)
+        waiting += [inbox.submit(bytes(400), name) for name in ("c", "d")]
+        with pytest.raises(Overloaded, match="nodes will deliver again"):
+            inbox.submit(bytes(400), "e")
+    for future in waiting:
+        future.result(timeout=60)
+    assert names(inbox) == ["a", "b", "c", "d"]
+    inbox.submit(bytes(400), "e").result(timeout=60)
+
+
+def until_taken(inbox: Inbox) -> None:
+    deadline = time.monotonic() + 60
+    while inbox._queue and time.monotonic() < deadline:
+        time.sleep(0.001)
