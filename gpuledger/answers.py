@@ -8,7 +8,7 @@ import http
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import click
@@ -17,6 +17,9 @@ from gpuledger.errors import Refused
 from gpuledger.remote import Fetch, from_address, from_socket, tell
 from gpuledger.settings import Settings
 from gpuledger.source import Source
+
+if TYPE_CHECKING:
+    from store.database import Database
 
 
 class Answers:
@@ -109,6 +112,23 @@ def store_in(data: Path) -> Path | None:
     from gpuledger.stores import holds_real_data
 
     return data if holds_real_data(data) else data / "demo"
+
+
+@contextlib.contextmanager
+def opened(settings: Settings, data: Path, *, read_only: bool = True) -> "Iterator[Database]":
+    """Opens the store that a data directory shows, for a command of its owner; raises Refused where there is none."""
+    from store.database import Database
+    from store.errors import StoreError
+
+    chosen = store_in(data)
+    if chosen is None:
+        raise Refused(f"{data} holds no data yet; start `gpuledger up --data {data}`, or name another with --data.")
+    try:
+        database = Database.open(chosen, read_only=read_only, settings=settings.store)
+    except StoreError as error:
+        raise Refused(str(error)) from error
+    with contextlib.closing(database):
+        yield database
 
 
 @contextlib.contextmanager

@@ -14,7 +14,8 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
-from store.errors import DiskFull, QueryTimeout, StoreBusy, StoreError, StoreStopped, Unstorable
+from store.connection import connect, sentence
+from store.errors import QueryTimeout, StoreError
 from store.lock import DirectoryLock, refuse_network_file_system
 from store.migrations import migrate, refuse_other_version
 from store.settings import StoreSettings
@@ -23,7 +24,6 @@ Parameters = Sequence[Any] | Mapping[str, Any] | None
 T = TypeVar("T", bound=msgspec.Struct)
 
 FILE_NAME: Final = "gpuledger.duckdb"
-_OF_A_VALUE: Final = (duckdb.DataError, duckdb.IntegrityError, duckdb.InvalidInputException)
 
 
 def database_file(directory: Path) -> Path:
@@ -111,13 +111,13 @@ class Cursor:
         if self._in_transaction:
             yield self
         else:
-            with self._begun():
+            with self._begun("BEGIN TRANSACTION READ ONLY"):
                 yield self
 
     @contextlib.contextmanager
-    def _begun(self) -> Iterator[None]:
+    def _begun(self, statement: str = "BEGIN TRANSACTION") -> Iterator[None]:
         with self._translated():
-            self._connection.begin()
+            self._connection.execute(statement)
         self._in_transaction = True
         try:
             yield
@@ -150,30 +150,10 @@ class Cursor:
         except duckdb.InterruptException as error:
             raise QueryTimeout(self._timeout_s or 0) from error
         except duckdb.Error as error:
-            raise _sentence(error, self.database.directory) from error
+            raise sentence(error, self.database.directory) from error
         finally:
             if timer:
                 timer.cancel()
-
-
-def _sentence(error: duckdb.Error, directory: Path) -> StoreError:
-    first = str(error).partition("\n")[0]
-    if isinstance(error, duckdb.FatalException):
-        return StoreStopped(directory)
-    if "No space left" in first or "Disk quota exceeded" in first or "File too large" in first:
-        return DiskFull(directory, "the disk is full")
-    if isinstance(error, duckdb.OutOfMemoryException):
-        return StoreError(
-            f"The database ran out of memory ({first}); raise store.memory_limit_mib or narrow the query."
-        )
-    if isinstance(error, duckdb.IOException):
-        return StoreError(
-            f"The database in {directory} cannot be read or written ({first}); check the disk, and restore the file "
-            "from a backup where it is damaged."
-        )
-    of_a_value = isinstance(error, duckdb.DataError | duckdb.IntegrityError | duckdb.InvalidInputException)
-    kind = Unstorable if of_a_value else StoreError
-    return kind(f"The database in {directory} refused a statement ({first}); this is a fault to report.")
 
 
 class Database:
@@ -220,7 +200,7 @@ class Database:
         except OSError as error:
             raise StoreError(f"{directory} cannot be used ({error.strerror}); choose another directory.") from error
         try:
-            database = cls(directory, _connect(file, read_only=read_only, settings=settings or StoreSettings()), lock)
+            database = cls(directory, connect(file, read_only=read_only, settings=settings or StoreSettings()), lock)
         except BaseException:
             lock.release()
             raise
@@ -269,32 +249,3 @@ class Database:
                 f"{self.directory} holds {holds} data and {offered} data was to go there; "
                 "name another directory with --data."
             )
-
-
-def _connect(file: Path, *, read_only: bool, settings: StoreSettings) -> duckdb.DuckDBPyConnection:
-    # Never fetch code from the network, never read a Python variable as a table.
-    never = ("autoinstall_known_extensions", "autoload_known_extensions", "python_enable_replacements")
-    config: dict[str, str | bool | int | float | list[str]] = {
-        **dict.fromkeys(never, False),
-        "checkpoint_threshold": f"{settings.checkpoint_mib}MiB",
-        "allocator_background_threads": True,  # else what a request had in memory stays with its thread
-    }
-    if settings.threads:
-        config["threads"] = settings.threads
-    if settings.memory_limit_mib:
-        config["memory_limit"] = f"{settings.memory_limit_mib}MiB"
-    try:
-        connection = duckdb.connect(file, read_only=read_only, config=config)
-        # Sealed files never change: what was read of their heads stays good.
-        connection.execute("SET GLOBAL TimeZone = 'UTC'; SET GLOBAL parquet_metadata_cache = true").fetchall()
-    except duckdb.Error as error:
-        if "lock on file" in str(error):
-            raise StoreBusy(file.parent, _pid_in(str(error))) from error
-        first = str(error).partition("\n")[0]
-        raise StoreError(f"{file} cannot be opened ({first}); check its owner, or restore it from a backup.") from error
-    return connection
-
-
-def _pid_in(message: str) -> int | None:
-    digits = message.partition("(PID ")[2].partition(")")[0]
-    return int(digits) if digits.isdigit() else None

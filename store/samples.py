@@ -4,10 +4,11 @@ import contextlib
 from collections.abc import Iterator
 from typing import Final
 
+from store.connection import SEALED_FOLDER
 from store.database import Cursor
 from store.schema import SAMPLE_COLUMNS
 
-FOLDER: Final = "raw"
+FOLDER: Final = SEALED_FOLDER
 """Directory of the sealed files in the data directory."""
 KEPT_FROM: Final = "raw_from_ms"
 """Key in table meta of the moment from which on raw rows are kept."""
