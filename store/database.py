@@ -94,10 +94,18 @@ class Cursor:
                 self._connection.unregister(name)
 
     def batches(self, sql: str, parameters: Parameters, rows: int) -> Iterator[pa.RecordBatch]:
-        """Yields the result of a SELECT in batches of at most ``rows`` rows, so that it need not fit into memory."""
+        """Yields the result of a SELECT in batches of at most ``rows`` rows, so that it need not fit into memory.
+
+        Where there is no row, one batch without any says what the columns are.
+        """
         with self._translated():
             reader = self._connection.sql(sql, params=parameters).to_arrow_reader(rows)
-            yield from reader
+            empty = True
+            for batch in reader:
+                empty = False
+                yield batch
+            if empty:
+                yield pa.RecordBatch.from_pylist([], reader.schema)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Self]:
