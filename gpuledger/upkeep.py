@@ -1,8 +1,9 @@
-"""The jobs that keep the store small: sealing, merging, retention."""
+"""The jobs that keep the store small and quick to open: sealing, merging, retention, checkpoints."""
 
 from typing import Final
 
 from analytics.schedule import Job
+from store.checkpoint import fold
 from store.database import Database
 from store.manifest import remove_unlisted
 from store.retention import retain
@@ -12,6 +13,7 @@ from store.settings import StoreSettings
 SEAL_S: Final = 300.0
 MERGE_S: Final = 900.0
 RETAIN_S: Final = 3600.0
+FOLD_S: Final = 60.0
 
 
 def upkeep_jobs(settings: StoreSettings) -> tuple[Job, ...]:
@@ -20,6 +22,7 @@ def upkeep_jobs(settings: StoreSettings) -> tuple[Job, ...]:
         Job(name="seal", every_s=SEAL_S, work=lambda db, now_ms: seal(db, settings, now_ms)),
         Job(name="merge days", every_s=MERGE_S, work=lambda db, now_ms: merge(db, settings, now_ms)),
         Job(name="retention", every_s=RETAIN_S, work=lambda db, now_ms: retain(db, settings, now_ms)),
+        Job(name="checkpoint", every_s=FOLD_S, work=lambda db, _now_ms: fold(db, settings)),
     )
 
 

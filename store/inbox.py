@@ -8,8 +8,9 @@ name, nothing else has to remember how far reading got.
 import os
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -32,7 +33,9 @@ class Batch(msgspec.Struct, frozen=True):
 
 
 class Inbox:
-    """Appends from any thread, one reader. Opening it finds what an earlier process acknowledged and did not store.
+    """Appends from any thread, one reader. What an earlier process acknowledged and did not store comes first.
+
+    Opening it only lists files: a backlog of gigabytes is read file by file as it is stored, while the door is open.
 
     ``min_free_bytes`` of the disk stay free; beyond ``max_waiting_bytes`` nothing is accepted.
     """
@@ -51,6 +54,8 @@ class Inbox:
         self._max_waiting_bytes = max_waiting_bytes
         self._step = step
         self._changed = threading.Condition()
+        self._unread: deque[tuple[Path, int]] = deque()  # files of an earlier process, and their sizes
+        self._before: deque[Waiting] = deque()  # what such files hold; all of it older than what waits
         self._waiting: deque[Waiting] = deque()
         self._unstored: dict[Path, int] = {}  # waiting records of each file
         self._waiting_bytes = 0
@@ -61,7 +66,7 @@ class Inbox:
         self._file: LogFile | None = None
         self._number = 0
         self._disk = threading.Lock()  # held by whoever writes: the writer thread or append_many
-        self._recover()
+        self._list_files()
         self._writer = threading.Thread(target=self._write_forever, name="inbox", daemon=True)
         self._writer.start()
 
@@ -92,21 +97,17 @@ class Inbox:
 
     def take(self, max_segments: int = 512, max_bytes: int = 16 << 20) -> Batch:
         """Returns the oldest segments, at least one where any waits. They stay the oldest until :meth:`done`."""
-        taken: list[Waiting] = []
-        size = 0
+        while self._unread and len(_first(self._before, max_segments, max_bytes)) == len(self._before):
+            self._read_file()
         with self._changed:
-            for waiting in self._waiting:
-                if taken and (len(taken) >= max_segments or size + waiting.length > max_bytes):
-                    break
-                taken.append(waiting)
-                size += waiting.length
+            taken = _first(chain(self._before, () if self._unread else self._waiting), max_segments, max_bytes)
         return Batch(len(taken), list(read(taken)))
 
     def done(self, batch: Batch) -> None:
         """Forgets the segments of the last :meth:`take`, now stored; a file of which nothing is left is unlinked."""
         with self._disk, self._changed:
             for _ in range(batch.count):
-                waiting = self._waiting.popleft()
+                waiting = (self._before or self._waiting).popleft()
                 self._waiting_bytes -= waiting.length
                 self._unstored[waiting.file] -= 1
             for path in [path for path, left in self._unstored.items() if left == 0]:
@@ -120,9 +121,9 @@ class Inbox:
     def wait(self, timeout_s: float) -> bool:
         """Waits until a segment can be taken; False where none came in time, on :meth:`wake` and on :meth:`close`."""
         with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._woken or self._closed, timeout_s)
+            self._changed.wait_for(lambda: self.waiting or self._woken or self._closed, timeout_s)
             self._woken = False
-            return bool(self._waiting)
+            return bool(self.waiting)
 
     def wake(self) -> None:
         """Ends a :meth:`wait` early."""
@@ -132,8 +133,8 @@ class Inbox:
 
     @property
     def waiting(self) -> int:
-        """Number of segments acknowledged and not stored yet."""
-        return len(self._waiting)
+        """Number of segments acknowledged and not stored yet; a file that was not read yet counts as one."""
+        return len(self._unread) + len(self._before) + len(self._waiting)
 
     @property
     def waiting_bytes(self) -> int:
@@ -218,13 +219,33 @@ class Inbox:
                 self._file.path.unlink(missing_ok=True)
             self._file = None
 
-    def _recover(self) -> None:
+    def _list_files(self) -> None:
         for path in sorted(self._directory.glob("[0-9]*.log")):
             self._number = max(self._number, int(path.stem))
-            found = list(scan(path))
-            self._waiting.extend(found)
-            self._waiting_bytes += sum(waiting.length for waiting in found)
+            size = path.stat().st_size
+            self._unread.append((path, size))
+            self._waiting_bytes += size
+
+    def _read_file(self) -> None:
+        path, size = self._unread[0]
+        found = list(scan(path))
+        with self._changed:
+            self._unread.popleft()
+            self._waiting_bytes += sum(waiting.length for waiting in found) - size
+            self._before.extend(found)
             if found:
                 self._unstored[path] = len(found)
-            else:
-                path.unlink()
+        if not found:
+            path.unlink()
+
+
+def _first(oldest: Iterable[Waiting], max_segments: int, max_bytes: int) -> list[Waiting]:
+    """Returns the first of them up to these limits, at least one where there is any."""
+    taken: list[Waiting] = []
+    size = 0
+    for waiting in oldest:
+        size += waiting.length
+        if taken and (len(taken) >= max_segments or size > max_bytes):
+            break
+        taken.append(waiting)
+    return taken

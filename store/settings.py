@@ -31,8 +31,9 @@ class StoreSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Threads of the database; 0 takes every core."""
     memory_limit_mib: int = 0
     """Memory the database may use before it spills to disk; 0 takes DuckDB's own limit, 80 % of the machine."""
-    checkpoint_mib: int = 256
-    """Size of the write-ahead log at which it is folded into the file."""
+    checkpoint_mib: int = 96
+    """Size of the write-ahead log at which it is folded into the file. A start after a crash reads it again, in half a
+    second at 96 MiB."""
     min_free_mib: int = 512
     """Free disk space below which segments are no longer accepted."""
     max_backlog_mib: int = 4096

@@ -14,12 +14,14 @@ import pytest
 
 from store.errors import BacklogFull, DiskFull, Overloaded, StoreError
 from store.inbox import Inbox
+from store.inbox_files import scan
 
 # Appends numbered records for ever and prints each number once it is acknowledged.
 ENDLESS = """
 import sys
 from pathlib import Path
 from store.inbox import Inbox
+from store.inbox_files import scan
 inbox = Inbox(Path(sys.argv[1]))
 for number in range(10**9):
     inbox.append(bytes([number % 251]) * 5000, f"n~b~{number:010d}")
@@ -32,6 +34,7 @@ import resource, sys
 from pathlib import Path
 from store.errors import DiskFull
 from store.inbox import Inbox
+from store.inbox_files import scan
 inbox = Inbox(Path(sys.argv[1]))
 inbox.append(bytes(40_000), "kept")
 resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
@@ -88,6 +91,34 @@ def test_what_waits_is_found_again(tmp_path: Path) -> None:
     second.done(second.take())
     second.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_files_of_an_earlier_process_are_read_one_after_the_other_before_what_is_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("store.inbox._FILE_BYTES", 1)
+    first = Inbox(tmp_path)
+    for number in range(6):
+        first.append(bytes(100), str(number))
+    first.close()
+    files = sorted(tmp_path.iterdir())
+    assert len(files) == 6
+    files[1].write_bytes(b"torn")
+    read: list[str] = []
+    monkeypatch.setattr("store.inbox.scan", lambda path: (read.append(path.name), scan(path))[1])
+    second = Inbox(tmp_path, max_waiting_bytes=1000)
+    assert (read, second.waiting, second.waiting_bytes) == ([], 6, sum(file.stat().st_size for file in files))
+    second.append(bytes(100), "new")
+    with pytest.raises(BacklogFull):
+        second.append(bytes(500), "too much")
+    taken = []
+    while (batch := second.take(max_segments=2)).count:
+        taken += [name for name, _ in batch.entries]
+        second.done(batch)
+        assert len(read) <= len(taken) + 2
+    assert taken == ["0", "2", "3", "4", "5", "new"]
+    assert (second.waiting, second.waiting_bytes, list(tmp_path.iterdir())) == (0, 0, [])
+    second.close()
 
 
 @pytest.mark.parametrize("cut", [1, 4, 12, 30])
