@@ -24,9 +24,10 @@ UNPLACED = 0
 """gpu_key and node_key of allocated GPUs that accounting counts and no node has shown: held, and wholly unknown."""
 
 
-SAMPLE_COLUMNS = (
-    "ts_ms", "span_ms", "node_key", "gpu_key", "run_key", "baseline_mib", *(metric.name for metric in METRICS),
-)  # fmt: skip
+ROW_COLUMNS = ("ts_ms", "span_ms", "node_key", "gpu_key", "run_key", "baseline_mib")
+"""Columns of a raw row that are no reading; every sealed file has them."""
+
+SAMPLE_COLUMNS = (*ROW_COLUMNS, *(metric.name for metric in METRICS))
 """Columns of a raw row, hot or sealed, in order."""
 
 

@@ -6,20 +6,21 @@ rows as before or after, and the next start removes files that nobody lists.
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
 import pyarrow as pa
 
 from store import manifest, parquet
+from store.catalog import METRICS
 from store.columns import HOUR_MS
 from store.database import Cursor, Database
 from store.dirty import as_of_ms
 from store.errors import StoreError, StoreStopped
 from store.manifest import DAY_MS, SealedFile
 from store.samples import FOLDER, of_files
-from store.schema import SAMPLE_COLUMNS
+from store.schema import ROW_COLUMNS, SAMPLE_COLUMNS
 from store.settings import StoreSettings
 from store.states import ROW_ORDER
 
@@ -102,9 +103,10 @@ def _next_part(cursor: Cursor, cold_ms: int) -> Part | None:
 def _seal_part(cursor: Cursor, part: Part, now_ms: int, step: Step) -> int:
     step("before the file")
     wanted = msgspec.structs.asdict(part)
-    names = ", ".join(SAMPLE_COLUMNS)
+    names = ", ".join(_known(cursor, wanted))
     statement = f"SELECT {names} FROM hot WHERE {_PART} ORDER BY {_ORDER}"  # noqa: S608 - names of the catalogue
-    file, written = _write(cursor, manifest.day_of(part.to_ms), cursor.batches(statement, wanted, parquet.ROW_GROUP))
+    batches = cursor.batches(statement, wanted, parquet.ROW_GROUP)
+    file, written = _write(cursor, manifest.day_of(part.to_ms), batches, parquet.HOURLY)
     step("before the list")
     try:
         with cursor.transaction():
@@ -124,6 +126,13 @@ def _seal_part(cursor: Cursor, part: Part, now_ms: int, step: Step) -> int:
     return written.rows
 
 
+def _known(cursor: Cursor, wanted: Mapping[str, int]) -> list[str]:
+    """Returns the columns of a part that have a value in any row; what no GPU there offers takes no place in a file."""
+    counts = ", ".join(f"count({metric.name})" for metric in METRICS)
+    [found] = cursor.tuples(f"SELECT {counts} FROM hot WHERE {_PART}", wanted)  # noqa: S608 - names of the catalogue
+    return [*ROW_COLUMNS, *(metric.name for metric, count in zip(METRICS, found, strict=True) if count)]
+
+
 def _expect(deleted: int, written: int) -> None:
     if deleted != written:
         raise _Changed
@@ -132,7 +141,7 @@ def _expect(deleted: int, written: int) -> None:
 def _merge_day(cursor: Cursor, day: int, now_ms: int, step: Step) -> int:
     old = manifest.files(cursor, day)
     step("before the file")
-    file, written = _write(cursor, day, _merged(cursor, old))
+    file, written = _write(cursor, day, _merged(cursor, old), parquet.DAILY)
     step("before the list")
     with cursor.transaction():
         manifest.add(cursor, file, written, now_ms)
@@ -145,17 +154,21 @@ def _merge_day(cursor: Cursor, day: int, now_ms: int, step: Step) -> int:
 def _merged(cursor: Cursor, old: Sequence[SealedFile]) -> Iterator[pa.RecordBatch]:
     """Yields the rows of sorted files in order, some nodes at a time: a day of a large cluster does not fit in memory.
 
-    Every batch has all columns, also those that only newer files have.
+    Every batch has all columns that any of the files has.
     """
     renamed = bool(cursor.scalar("SELECT count(*) FROM run_alias"))
     by_columns: dict[str, list[str]] = {}
     for each in old:
         by_columns.setdefault(each.columns, []).append(each.file)
-    parts = [of_files(cursor, columns, files, renamed=renamed) for columns, files in by_columns.items()]
+    # Rows are put in order by columns that no file may have: the hot table has them all.
+    parts = [f"SELECT {', '.join(SAMPLE_COLUMNS)} FROM hot WHERE false"]  # noqa: S608 - names of the catalogue
+    parts += [of_files(cursor, columns, files, renamed=renamed) for columns, files in by_columns.items()]
     source = " UNION ALL BY NAME ".join(parts)
+    known = {name for columns in by_columns for name in columns.split(",")}
+    names = ", ".join(name for name in SAMPLE_COLUMNS if name in known)
     counted = cursor.tuples(f"SELECT node_key, count(*) FROM ({source}) GROUP BY node_key ORDER BY node_key")  # noqa: S608
     for first, last in _spans(counted, ROWS_IN_MEMORY):
-        wanted = f"SELECT * FROM ({source}) WHERE node_key BETWEEN $first AND $last ORDER BY {_ORDER}"  # noqa: S608
+        wanted = f"SELECT {names} FROM ({source}) WHERE node_key BETWEEN $first AND $last ORDER BY {_ORDER}"  # noqa: S608
         yield from cursor.batches(wanted, {"first": first, "last": last}, parquet.ROW_GROUP)
 
 
@@ -171,11 +184,13 @@ def _spans(counted: Sequence[tuple[int, int]], most: int) -> Iterator[tuple[int,
         yield first, last
 
 
-def _write(cursor: Cursor, day: int, batches: Iterable[pa.RecordBatch]) -> tuple[str, parquet.Written]:
+def _write(
+    cursor: Cursor, day: int, batches: Iterable[pa.RecordBatch], packing: parquet.Packing
+) -> tuple[str, parquet.Written]:
     file = manifest.new_name(cursor, day)
     path = cursor.database.directory / FOLDER / file
     try:
-        return file, parquet.write(path, batches)
+        return file, parquet.write(path, batches, packing)
     except OSError as error:
         with contextlib.suppress(OSError):
             path.with_name(f"{path.name}.part").unlink(missing_ok=True)
