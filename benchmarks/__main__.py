@@ -15,7 +15,7 @@ from typing import Any
 import benchmarks
 
 ROOT = Path(__file__).resolve().parent.parent
-SHARED = {"__main__", "peers", "telemetry"}  # what is no benchmark of its own
+SHARED = {"__main__", "load", "peers", "telemetry"}  # what is no benchmark of its own
 TARGET = ROOT / "docs" / "benchmarks.md"
 
 

@@ -30,7 +30,7 @@ class Peer:
     def __enter__(self) -> Self:
         if not installed(self.program):
             raise PeerMissing(self.program, self.package)
-        self.folder = Path(tempfile.mkdtemp(prefix=f"gpuledger-{self.program}-"))
+        self.folder = Path(tempfile.mkdtemp(prefix=f"gpuledger-{Path(self.program).name}-"))
         self._log = (self.folder / "log").open("wb")
         self.port = free_port()
         self._connection: http.client.HTTPConnection | None = None

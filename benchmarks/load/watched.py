@@ -1,0 +1,189 @@
+"""`gpuledger serve` with a clock at its stages, put on from outside: in production nothing counts.
+
+`python -m benchmarks.load.watched FOLDER SEAL_EVERY_S serve ...` writes Files into FOLDER.
+"""
+
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+import analytics.schedule
+import gpuledger.ingester
+import gpuledger.upkeep
+import store.ingest
+from gpuledger.cli import main
+from store.inbox import Batch, Inbox
+
+_TASKS: Final = Path("/proc/self/task")
+
+
+class Watched(msgspec.Struct, frozen=True, kw_only=True):
+    """CPU seconds of each stage, its part of the database's own threads included; ``lag_s``: see Lag."""
+
+    stages: dict[str, float]
+    batches: int
+    lag_s: float
+
+
+class Files:
+    """What a watched hub writes for whoever started it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.end = folder / "watched.json"  # a Watched, when it ends
+        self.settled = folder / "settled"  # how many segments had come in when nothing waited any more
+
+
+class Stages:
+    """CPU time by stage. The database works with threads of its own too, which belong to whoever called it.
+
+    Where two stages run at once both see these threads work: what they saw together is cut to what there was.
+    """
+
+    def __init__(self) -> None:
+        self.callers: dict[str, float] = {}
+        self._seen: dict[str, float] = {}
+        self._begun_s = 0.0
+        self._guard = threading.Lock()
+
+    @contextmanager
+    def of(self, name: str) -> Iterator[None]:
+        """Counts the block."""
+        began_s, others_s = time.thread_time(), _others_s()
+        try:
+            yield
+        finally:
+            with self._guard:
+                self.callers[name] = self.callers.get(name, 0.0) + time.thread_time() - began_s
+                self._seen[name] = self._seen.get(name, 0.0) + _others_s() - others_s
+
+    def all(self) -> dict[str, float]:
+        """Returns CPU seconds by stage."""
+        seen_s = sum(self._seen.values())
+        share = min(1.0, _others_s() / seen_s) if seen_s else 0.0
+        return {name: own_s + share * self._seen[name] for name, own_s in self.callers.items()}
+
+
+def _others_s() -> float:
+    """Returns the CPU time of all threads that are not Python's, in s: the first field of schedstat is in ns."""
+    ours = {str(thread.native_id) for thread in threading.enumerate()}
+    found = 0
+    for task in _TASKS.iterdir():
+        if task.name not in ours:
+            try:
+                found += int((task / "schedstat").read_text(encoding="ascii").split()[0])
+            except (FileNotFoundError, ProcessLookupError):
+                continue  # it has ended
+    return found / 1e9
+
+
+class Lag:
+    """The longest time from a segment's acknowledgement until no hour waited for the rollups any more.
+
+    That is an upper bound: the rollups may have had the segment's own hours long before.
+    """
+
+    def __init__(self) -> None:
+        self.longest_s = 0.0
+        self.segments = 0
+        self._waiting: deque[float] = deque()
+        self._stored: list[float] = []
+
+    def acknowledged(self, segments: int) -> None:
+        self._waiting.extend([time.monotonic()] * segments)
+        self.segments += segments
+
+    def stored(self, segments: int) -> None:
+        self._stored += [self._waiting.popleft() for _ in range(min(segments, len(self._waiting)))]
+
+    def begun(self) -> list[float]:
+        """Returns those whose hours a rollup that begins now finds marked."""
+        return self._stored[:]
+
+    def visible(self, those: list[float]) -> bool:
+        """Returns whether nothing waits now and something did before."""
+        if those:
+            self.longest_s = max(self.longest_s, time.monotonic() - min(those))
+            self._stored = self._stored[len(those) :]
+        return bool(those) and not self._stored and not self._waiting
+
+
+stages, lag = Stages(), Lag()
+batches = 0
+
+
+def _watch_inbox() -> None:
+    write, take, done = Inbox._write, Inbox.take, Inbox.done  # noqa: SLF001 - its writer thread's own work
+
+    def written(self: Inbox, segments: Any) -> None:
+        with stages.of("http"):
+            write(self, segments)
+        lag.acknowledged(len(segments))
+
+    def taken(self: Inbox, *limits: Any) -> Batch:
+        with stages.of("http"):
+            return take(self, *limits)
+
+    def forgotten(self: Inbox, batch: Batch) -> None:
+        global batches  # noqa: PLW0603 - one hub a process
+        with stages.of("http"):
+            done(self, batch)
+        batches += 1
+        lag.stored(batch.count)
+
+    for name, seen in {"_write": written, "take": taken, "done": forgotten}.items():
+        setattr(Inbox, name, seen)
+
+
+def _clocked(name: str, work: Callable[..., Any]) -> Callable[..., Any]:
+    def clocked(*arguments: Any, **named: Any) -> Any:
+        with stages.of(name):
+            return work(*arguments, **named)
+
+    return clocked
+
+
+def _watch_rollups(settled: Path) -> None:
+    roll_up = _clocked("rollup", gpuledger.ingester.roll_up)
+
+    def rolled(*arguments: Any, **named: Any) -> int:
+        marked = lag.begun()
+        taken: int = roll_up(*arguments, **named)
+        if not taken and lag.visible(marked):
+            settled.write_text(str(lag.segments), encoding="ascii")
+        return taken
+
+    for module in (gpuledger.ingester, analytics.schedule):
+        setattr(module, "roll_up", rolled)  # noqa: B010 - the type of a module's name cannot change
+
+
+def _watch(settled: Path, seal_every_s: float) -> None:
+    _watch_inbox()
+    _watch_rollups(settled)
+    parts = (
+        ("decode", store.ingest, "parse"),
+        ("insert", store.ingest, "_store_batch"),
+        ("seal", gpuledger.upkeep, "seal"),
+    )
+    for name, module, function in parts:
+        setattr(module, function, _clocked(name, getattr(module, function)))
+    for name in ("footprints", "judge", "rightsize"):
+        setattr(analytics.schedule, name, _clocked("analysis", getattr(analytics.schedule, name)))
+    if seal_every_s:
+        setattr(gpuledger.upkeep, "SEAL_S", seal_every_s)  # noqa: B010 - it is final for everybody else
+
+
+if __name__ == "__main__":
+    files = Files(Path(sys.argv[1]))
+    _watch(files.settled, float(sys.argv[2]))
+    try:
+        main(sys.argv[3:])
+    finally:
+        found = Watched(stages=stages.all(), batches=batches, lag_s=lag.longest_s)
+        files.end.write_bytes(msgspec.json.encode(found))
