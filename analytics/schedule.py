@@ -93,11 +93,11 @@ class JobRunner:
             log.warning("job=%s not recorded error=%r", done.job, str(error))
 
 
-def analysis_jobs(settings: AnalyticsSettings, states: StateSettings) -> tuple[Job, ...]:
+def analysis_jobs(settings: AnalyticsSettings, states: StateSettings, zone: str) -> tuple[Job, ...]:
     """Returns the jobs that make findings and recommendations from raw rows, in the order they build on each other."""
     every = settings.schedule
     return (
-        Job(name="roll up", every_s=every.roll_up_s, work=lambda db, _now: _roll_up_all(db, states)),
+        Job(name="roll up", every_s=every.roll_up_s, work=lambda db, _now: _roll_up_all(db, states, zone)),
         Job(
             name="footprints",
             every_s=every.footprints_s,
@@ -128,9 +128,9 @@ def analysis_now_ms(db: Database, clock_ms: int) -> int:
     return clock_ms if found is None else found
 
 
-def _roll_up_all(db: Database, states: StateSettings) -> int:
+def _roll_up_all(db: Database, states: StateSettings, zone: str) -> int:
     done = 0
-    while taken := roll_up(db, settings=states):
+    while taken := roll_up(db, settings=states, zone=zone):
         done += taken
     return done
 
@@ -152,7 +152,7 @@ class Schedule:
         states: StateSettings = DEFAULT_STATES,
         more: Iterable[Job] = (),
     ) -> None:
-        self.jobs: Sequence[Job] = (*analysis_jobs(analytics, states), *more)
+        self.jobs: Sequence[Job] = (*analysis_jobs(analytics, states, site.zone), *more)
         self.runner = JobRunner(db, now_ms, analytics.schedule.keep_days)
         # One worker: the jobs build on each other, and ingest and pages need the other core.
         self._scheduler = BackgroundScheduler(

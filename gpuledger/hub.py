@@ -86,7 +86,9 @@ class Hub:
         )
         with self.database.cursor() as cursor:
             in_force.keep(cursor, thresholds(settings.analytics, store.states, gpuledger.__version__), clock_ms())
-        self._ingester = Ingester(self.database, self.inbox, store.states, self._schedule.runner, self.give_up)
+        self._ingester = Ingester(
+            self.database, self.inbox, store.states, self._schedule.runner, self.give_up, zone=settings.site.zone
+        )
 
     @property
     def port(self) -> int:

@@ -29,7 +29,8 @@ ROLLUP_SHARE: Final = 0.2
 class Ingester:
     """Runs until asked to stop, then takes in what is left. ``on_stopped`` hears when the database gave up.
 
-    ``runner`` records for the Health page that nothing can be stored: silent nodes would be the wrong thing to look at.
+    ``zone`` is the site's, whose days the rollups have. ``runner`` records for the Health page that nothing can be
+    stored: silent nodes would be the wrong thing to look at.
     ``step`` hears the name of each step before it is done.
     """
 
@@ -41,10 +42,12 @@ class Ingester:
         runner: JobRunner,
         on_stopped: Callable[[StoreStopped], None],
         step: Step = lambda _: None,
+        zone: str | None = None,
     ) -> None:
         self._database = database
         self._inbox = inbox
         self._states = states
+        self._zone = zone
         self._on_stopped = on_stopped
         self._step = step
         self._runner = runner
@@ -108,7 +111,7 @@ class Ingester:
                 return True
         self._step("before the rollups")
         began = time.monotonic()
-        rolled = roll_up(self._database, settings=self._states)
+        rolled = roll_up(self._database, settings=self._states, zone=self._zone)
         ended = time.monotonic()
         self._step("after the rollups")
         self._rollups_after = ended + (ended - began) * (1 / ROLLUP_SHARE - 1)

@@ -12,6 +12,7 @@ import pyarrow as pa
 from store.changes import Change
 from store.columns import HOUR_MS, from_tuples
 from store.database import Cursor
+from store.runbook import Entry
 from store.schema import NODE_WORD_MS, RELEASING_MS, UNPLACED
 
 _STRETCHES: Final = pa.schema({"node_key": pa.int32(), "start_ms": pa.int64(), "end_ms": pa.int64()})
@@ -97,6 +98,30 @@ def mark_all(cursor: Cursor) -> None:
     cursor.execute("""
         INSERT INTO dirty_run SELECT run_key, currval('generations'), start_ms FROM run
         ON CONFLICT DO UPDATE SET gen = excluded.gen, from_ms = excluded.from_ms""")
+
+
+_MARK_SUMS: Final = f"""
+    INSERT INTO dirty_sum
+    SELECT DISTINCT unnest(range(start_ms // {HOUR_MS}, (end_ms - 1) // {HOUR_MS} + 1)) * {HOUR_MS}, {UNPLACED},
+        currval('generations')
+    FROM (
+        SELECT unnest($starts::BIGINT[]) AS start_ms, least(unnest($ends::BIGINT[]), $as_of + {HOUR_MS}) AS end_ms)
+    WHERE end_ms > start_ms
+    ON CONFLICT DO UPDATE SET gen = excluded.gen"""  # noqa: S608 - constants
+
+
+def mark_described(cursor: Cursor, entries: Iterable[Entry], as_of_ms: int) -> None:
+    """Marks the sums of runs whose user, account or partition is another than it was: their hours stay as they are."""
+    spans: list[tuple[int, int]] = []
+    for entry in entries:
+        if entry.is_described_anew:
+            holds = [(held.start_ms, held.end_ms) for held in entry.allocations.values()]
+            times = [*holds, (entry.run.start_ms, entry.run.end_ms)]
+            ends = [as_of_ms if end_ms is None else end_ms for _, end_ms in times]
+            spans.append((min(start_ms for start_ms, _ in times), max(ends)))
+    if spans:
+        starts, ends_ms = zip(*spans, strict=True)
+        cursor.execute(_MARK_SUMS, {"starts": list(starts), "ends": list(ends_ms), "as_of": as_of_ms})
 
 
 def mark_changes(cursor: Cursor, changes: Iterable[Change], before_ms: int, after_ms: int) -> None:

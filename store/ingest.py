@@ -170,6 +170,7 @@ def _store(cursor: Cursor, items: Sequence[Parsed], received_ms: int) -> None:
     for run_key, first_ms in [*shown, *((run_key, min(came)[0]) for run_key in claimed if came)]:
         from_ms[run_key] = min(first_ms, from_ms.get(run_key, first_ms))
     dirty.mark_runs(cursor, dict.fromkeys(claimed, as_of_ms) | from_ms)
+    dirty.mark_described(cursor, book.touched(), as_of_ms)
     changes = [change for entry in (*book.touched(), *book.merged()) for change in entry.changes()]
     dirty.mark_changes(cursor, changes, before_ms, as_of_ms)
 

@@ -8,11 +8,12 @@ from typing import Final
 
 import msgspec
 
-from store import spare
+from store import spare, sums
 from store.catalog import METRICS, Kind, Metric
 from store.columns import HOUR_MS, MAX_SPAN_MS
 from store.database import Cursor, Database
 from store.dirty import as_of_ms, mark_all
+from store.holders import keep_classes
 from store.reduction import STATES, by_minute
 from store.samples import kept_from_ms, samples
 from store.schema import UNPLACED, rollup_columns
@@ -36,15 +37,19 @@ _TIMES: Final = (
 )
 
 
-def roll_up(database: Database, limit: int = 256, settings: StateSettings | None = None) -> int:
+def roll_up(
+    database: Database, limit: int = 256, settings: StateSettings | None = None, zone: str | None = None
+) -> int:
     """Recomputes at most ``limit`` dirty (hour, node), the newest first, in one transaction; returns how many it took.
 
     Call it until it returns 0. Marks set anew while it worked stay. With other thresholds than last time everything is
-    computed anew, newest first.
+    computed anew, newest first, and with another ``zone`` of the site all days; None takes that of last time.
     """
     settings = settings or StateSettings()
     with database.cursor() as cursor, cursor.transaction():
         _follow_thresholds(cursor, settings)
+        zone = sums.follow_zone(cursor, zone)
+        keep_classes(cursor)
         # What has no raw rows any more stays as it was computed.
         cursor.execute("DELETE FROM dirty_hour WHERE hour_ms < $1", [kept_from_ms(cursor)])
         work = cursor.arrow(
@@ -53,15 +58,14 @@ def roll_up(database: Database, limit: int = 256, settings: StateSettings | None
             "FROM dirty_hour ORDER BY hour_ms DESC, node_key LIMIT $1",
             [limit],
         )
-        if not work.num_rows:
-            return 0
         with cursor.table("work", work):
-            _recompute(cursor, settings)
-            cursor.execute(
-                "DELETE FROM dirty_hour USING work w WHERE dirty_hour.hour_ms = w.hour_ms "
-                "AND dirty_hour.node_key = w.node_key AND dirty_hour.gen = w.gen"
-            )
-        return len(work)
+            if work.num_rows:
+                _recompute(cursor, settings)
+                cursor.execute(
+                    "DELETE FROM dirty_hour USING work w WHERE dirty_hour.hour_ms = w.hour_ms "
+                    "AND dirty_hour.node_key = w.node_key AND dirty_hour.gen = w.gen"
+                )
+            return len(work) + sums.recompute(cursor, zone, limit)
 
 
 def _follow_thresholds(cursor: Cursor, settings: StateSettings) -> None:

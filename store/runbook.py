@@ -43,6 +43,14 @@ class Entry:
         """Whether the tables must be written."""
         return self.touched and self.before != (self.run, self.allocations, self.suspensions)
 
+    @property
+    def is_described_anew(self) -> bool:
+        """Whether a stored run's user, account or partition is another than before."""
+        if self.before is None:
+            return False
+        (old, *_), new = self.before, self.run
+        return (old.user_name, old.account, old.partition) != (new.user_name, new.account, new.partition)
+
     def _copy(self) -> tuple[Run, dict[int, Allocation], Suspensions]:
         return (
             msgspec.structs.replace(self.run),

@@ -6,6 +6,7 @@ what people did and what was sent.
 """
 
 from store.catalog import METRICS, Kind, Metric
+from store.schema_sums import SUMS
 
 SQL_TYPE = {
     "u1": "UTINYINT", "u2": "USMALLINT", "u4": "UINTEGER", "i2": "SMALLINT", "i4": "INTEGER", "i8": "BIGINT",
@@ -201,6 +202,7 @@ VERSION_1: tuple[str, ...] = (
         gpu_key INTEGER NOT NULL, kind VARCHAR NOT NULL, units BIGINT NOT NULL)"""
         for bucket in ("hour", "minute")
     ),
+    *SUMS,
     """CREATE TABLE footprint_gpu (
         run_key INTEGER NOT NULL, gpu_key INTEGER NOT NULL, node_key INTEGER NOT NULL, start_ms BIGINT NOT NULL,
         end_ms BIGINT NOT NULL, held_ms BIGINT NOT NULL, rows INTEGER NOT NULL, readings BIGINT NOT NULL,

@@ -51,12 +51,12 @@ def fill(
         def take_in(batch: Batch) -> None:
             nonlocal filled
             inbox.append_many(batch)
-            added = _drain(database, inbox, now_ms, store)
+            added = _drain(database, inbox, now_ms, store, site.zone)
             filled = Filled(rows=filled.rows + added.rows, segments=filled.segments + added.segments)
             on_day(filled)
 
         try:
-            _drain(database, inbox, now_ms, store)  # what an earlier process acknowledged
+            _drain(database, inbox, now_ms, store, site.zone)  # what an earlier process acknowledged
             feed(take_in, settings, directory, lambda: now_ms, Event(), live=False)
         finally:
             inbox.close()
@@ -64,12 +64,12 @@ def fill(
     return filled
 
 
-def _drain(database: Database, inbox: Inbox, now_ms: int, store: StoreSettings) -> Filled:
+def _drain(database: Database, inbox: Inbox, now_ms: int, store: StoreSettings, zone: str) -> Filled:
     rows = segments = 0
     while (taken := inbox.take()).count:
         result = ingest(database, taken.entries, now_ms)
         inbox.done(taken)
         rows, segments = rows + result.rows, segments + result.segments
-    while roll_up(database, settings=store.states):
+    while roll_up(database, settings=store.states, zone=zone):
         pass
     return Filled(rows=rows, segments=segments)

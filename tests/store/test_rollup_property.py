@@ -32,6 +32,7 @@ from tests.store.building import (
     segment,
     told,
 )
+from tests.store.summing import check as check_sums
 
 NODES = 2
 GPUS = 2
@@ -127,6 +128,8 @@ def test_hours_depend_on_the_data_alone(segments: list[Segment], seed: int) -> N
         found = hours(at_once)
         assert found == hours(piecemeal)
         assert named(at_once, "gpu_minute") == named(piecemeal, "gpu_minute")
+        check_sums(at_once)
+        check_sums(piecemeal)
     for each in found:
         states = sum(each[f"{name}_ms"] for name in ("active", "low", "idle_held", "idle", "unknown"))
         assert each["held_ms"] == states
