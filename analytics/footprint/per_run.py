@@ -22,14 +22,13 @@ _BUSY_CORES: Final = """CASE WHEN busy.nodes >= greatest(coalesce(run.nodes, 0),
 # trailing ones end together. Where a GPU was not seen, or went silent while others report, none of it is known.
 WRITE_RUNS: Final = f"""
 INSERT INTO footprint_run BY NAME
-WITH last_row AS (SELECT run_key, gpu_key, max(to_ms) AS to_ms FROM piece GROUP BY run_key, gpu_key),
-gpus AS (
+WITH gpus AS (
     SELECT footprint_gpu.*, gpu.model, gpu.mem_total_mib, gpu.power_limit_w, gpu.gpu_key AS key,
-           stretch.trailing_from_ms, stretch.known_to_ms, last_row.to_ms AS last_row_ms, node.interval_ms
+           figure.trailing_from_ms, figure.known_to_ms, figure.last_row_ms, node.interval_ms
     FROM footprint_gpu JOIN chunk USING (run_key) JOIN gpu ON gpu.gpu_key = footprint_gpu.gpu_key
     JOIN node ON node.node_key = footprint_gpu.node_key
-    LEFT JOIN stretch ON stretch.run_key = footprint_gpu.run_key AND stretch.gpu_key = footprint_gpu.gpu_key
-    LEFT JOIN last_row ON last_row.run_key = footprint_gpu.run_key AND last_row.gpu_key = footprint_gpu.gpu_key),
+    JOIN hold ON hold.run_key = footprint_gpu.run_key AND hold.gpu_key = footprint_gpu.gpu_key
+    JOIN figure ON figure.number = hold.number),
 summed AS (
     SELECT run_key, count(*)::INTEGER AS gpus_seen, min(covered_ms::DOUBLE / nullif(held_ms, 0)) AS coverage,
            min(watched_ms::DOUBLE / nullif(covered_ms, 0)) AS watched_ratio, min(rows)::INTEGER AS min_rows,
@@ -74,7 +73,7 @@ told AS (
     FROM joined AS run LEFT JOIN busy USING (run_key)),
 run AS (SELECT *, busy_cores / nullif(alloc_cpus, 0) AS counted FROM told)
 SELECT run.run_key, start_ms, ended_ms AS end_ms, finished, run.gpus, coalesce(gpus_seen, 0) AS gpus_seen,
-       coalesce(gpus_active, 0) AS gpus_active, req_gpus AS gpus_requested, peak.gpus AS gpus_peak,
+       coalesce(gpus_active, 0) AS gpus_active, req_gpus AS gpus_requested, of_run.gpus_peak,
        coalesce(held_ms, 0) + (run.gpus - coalesce(gpus_seen, 0)) * (ended_ms - start_ms) AS held_ms,
        coalesce(covered_ms, 0) AS covered_ms,
        CASE WHEN run.gpus = gpus_seen THEN coalesce(coverage, 0) ELSE 0 END AS coverage, watched_ratio,
@@ -89,8 +88,8 @@ SELECT run.run_key, start_ms, ended_ms AS end_ms, finished, run.gpus, coalesce(g
        CASE WHEN all_seen AND NOT finished AND last_row_ms - known_to_ms <= 3 * interval_ms
             THEN greatest(0, coalesce(last_row_ms - trailing_from_ms, 0)) END AS recent_idle_ms,
        -- with no idle moment nothing was laid down: none, where all was read
-       CASE WHEN all_seen THEN coalesce(together.ms, 0) END AS idle_together_ms,
+       CASE WHEN all_seen THEN coalesce(of_run.idle_together_ms, 0) END AS idle_together_ms,
        last_row_ms, spatial_imbalance, temporal_imbalance, busy_cores, coalesce(counted, accounted) AS cpu_efficiency,
        CASE WHEN counted IS NOT NULL THEN 'cgroup' WHEN accounted IS NOT NULL THEN 'accounting' END AS cpu_source,
        {FAMILY_SQL} AS family, FALSE AS judged
-FROM run LEFT JOIN peak USING (run_key) LEFT JOIN together USING (run_key)"""  # noqa: S608 - fragments of our own
+FROM run LEFT JOIN of_run USING (run_key)"""  # noqa: S608 - fragments of our own

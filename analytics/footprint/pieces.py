@@ -1,22 +1,39 @@
-"""Raw rows of the runs at hand as pieces of time that do not overlap, each with its state: temp table ``piece``.
+"""Raw rows of the holds at hand as pieces of time that do not overlap, each with its state.
 
 A row's span is clipped to the allocation and to the row before it, exactly as the hour rollup clips it, so that
 footprints and hours add up to the same milliseconds.
 """
 
+from functools import cached_property
 from typing import Final
 
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analytics.footprint.groups import Bools, Groups, Ints, Values
+from analytics.footprint.holds import Holds
 from store.catalog import METRICS
+from store.columns import MAX_SPAN_MS
+from store.database import Cursor
+from store.samples import MAX_TIME_MS
 from store.settings import StateSettings
-from store.states import ROW_ORDER, UTILIZATION_SQL, parked_sql, state_sql
+from store.states import UTILIZATION_SQL, parked_sql, state_sql
 
 UTILIZATION_SCALE: Final = max(metric.per_unit for metric in METRICS if metric.is_utilization)
-"""Stored utilization per percent in ``piece.util``."""
-
-
+"""Stored utilization per percent in column ``util``."""
 TRAFFIC: Final = ("pcie_rx_mib", "pcie_tx_mib", "nvlink_rx_mib", "nvlink_tx_mib")
 """What goes over the links: amounts of a row, shared by time where it is cut."""
+STATES: Final = ("unknown", "idle", "idle_held", "low", "active")
+"""By code: busy from ``low`` on."""
+UNKNOWN, IDLE, IDLE_HELD, LOW, ACTIVE = range(5)
 
+_METRICS: Final = (
+    "util_pct", "util_readings", "util_below1_ratio", "util_watched_ms", "mem_util_pct", "sm_active_pct",
+    "tensor_active_pct", "dram_active_pct", "mem_used_mib", "power_w", "energy_j", "event_reasons", "processes",
+    *TRAFFIC,
+)  # fmt: skip
 # Work of the video engines: the GPU's kernels have no part in it.
 _ENGINES: Final = "greatest({})".format(
     ", ".join(
@@ -27,51 +44,193 @@ _ENGINES: Final = "greatest({})".format(
 )
 
 
-def make_pieces(states: StateSettings, energy_limit_ratio: float) -> str:
-    """Returns the statement that makes ``piece`` from the rows of the GPUs in temp table ``hold``.
+class Column(msgspec.Struct, frozen=True):
+    """Values with NULL as 0, and where they are not NULL (None: nowhere)."""
 
-    ``kind`` is 2 at >= 1 % (busy), 1 below (idle), 0 unknown; ``busy_ms`` is the part of a busy piece in which the
-    driver's readings were at 1 % or more, all of it where the row does not say. ``since_ms``: from then on the run held
-    the GPU without a pause.
+    values: Values
+    valid: Bools | None
+
+    @property
+    def known(self) -> Bools:
+        return np.ones(len(self.values), np.bool_) if self.valid is None else self.valid
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """A column where it is not NULL, the milliseconds that each value stands for, and the groups it lies in."""
+
+    values: Values
+    ms: Ints
+    groups: Groups
+
+
+class Pieces:
+    """Pieces by hold and time.
+
+    ``reach_ms`` is the time that a row's energy stands for: after a gap that of the gap too. ``since_ms``: from then on
+    the run held the GPU without a pause. Columns of the rows are read as they are asked for.
     """
-    low = round(states.low_pct * UTILIZATION_SCALE)
+
+    def __init__(self, rows: pa.Table, holds: Holds, states: StateSettings) -> None:
+        """Takes rows with column ``number``, the number of their hold, in any order."""
+        number, ts_ms, span_ms = (_integers(rows, name) for name in ("number", "ts_ms", "span_ms"))
+        number -= holds.first
+        order = _order(rows, number, ts_ms, span_ms)
+        number, ts_ms, span_ms = (_taken(column, order) for column in (number, ts_ms, span_ms))
+        before_ms = ts_ms - span_ms
+        follows = np.flatnonzero(number[1:] == number[:-1]) + 1
+        before_ms[follows] = ts_ms[follows - 1]
+        begin_ms = np.maximum(ts_ms - span_ms, before_ms)
+        row, part = _cut(number, begin_ms, ts_ms, holds)
+        _, start_ms, end_ms = holds.lasting
+        self._rows = rows
+        self._row = row if order is None else order if row is None else order[row]
+        self._known: dict[str, Column | None] = {}
+        self._low = round(states.low_pct * UTILIZATION_SCALE)
+        self.holds = holds
+        self.from_ms = np.maximum(_taken(begin_ms, row), start_ms[part])
+        self.to_ms = np.minimum(_taken(ts_ms, row), end_ms[part])
+        self.since_ms = start_ms[part]
+        self.ms = self.to_ms - self.from_ms
+        self.span_ms = _taken(span_ms, row)
+        self.reach_ms = np.maximum(self.span_ms, _taken(ts_ms - before_ms, row))
+        self.groups = Groups(_taken(number, row), len(holds))
+
+    @property
+    def number(self) -> Ints:
+        """The hold of each piece, counted from the first of the batch."""
+        return self.groups.number
+
+    @cached_property
+    def state(self) -> Values:
+        """Codes of STATES."""
+        column = self.column("state")
+        return np.empty(0, np.int8) if column is None else column.values
+
+    @cached_property
+    def busy_ms(self) -> Ints:
+        """The part of a busy piece in which readings were at 1 % or more; all of it where the row does not say."""
+        busy_ms = np.where(self.state >= LOW, self.ms, 0)
+        below, util = self.column("util_below1_ratio"), self.column("util_pct")
+        if below is not None and util is not None:
+            # An encoder's work says nothing of when the GPU itself worked.
+            told = np.flatnonzero((busy_ms > 0) & below.known & (util.values >= self._low))
+            busy_ms[told] = self.ms[told] * (1000 - below.values[told].astype(np.int64)) // 1000
+        return busy_ms
+
+    def column(self, name: str) -> "Column | None":
+        """Returns a column, None where all of it is NULL."""
+        if name not in self._known:
+            self._known[name] = self._read(name)
+        return self._known[name]
+
+    def reading(self, name: str) -> Reading | None:
+        """Returns the pieces that have a value in this column; None where none has."""
+        column = self.column(name)
+        if column is None:
+            return None
+        if column.valid is None:
+            return Reading(column.values, self.ms, self.groups)
+        groups = Groups(self.number[column.valid], self.groups.count)
+        return Reading(column.values[column.valid], self.ms[column.valid], groups)
+
+    def _read(self, name: str) -> "Column | None":
+        array = self._rows[name].combine_chunks()
+        if array.null_count == len(array):
+            return None
+        valid = None
+        if array.null_count:
+            valid = _taken(array.is_valid().to_numpy(zero_copy_only=False), self._row)
+            array = pc.fill_null(array, 0 if array.type != pa.bool_() else False)
+        return Column(_taken(array.to_numpy(zero_copy_only=False), self._row), valid)
+
+
+def read(cur: Cursor, holds: Holds, states: StateSettings) -> pa.Table:
+    """Returns the raw rows of a batch of holds, with ``number``, ``state``, ``util`` and what the figures need.
+
+    Call it where ``samples`` can be read.
+    """
+    asked = {
+        "first": holds.first,
+        "last": holds.first + len(holds) - 1,
+        "first_node": int(holds.node_key.min(initial=2**31 - 1)),
+        "last_node": int(holds.node_key.max(initial=0)),
+        "from_ms": int(holds.start_ms.min(initial=MAX_TIME_MS)) - MAX_SPAN_MS,
+        "to_ms": int(holds.end_ms.max(initial=0)) + MAX_SPAN_MS,
+    }
+    return cur.arrow(_rows_sql(states), asked)
+
+
+def _rows_sql(states: StateSettings) -> str:
+    codes = " ".join(f"WHEN '{name}' THEN {code}" for code, name in enumerate(STATES))
     return f"""
-    CREATE OR REPLACE TEMP TABLE piece AS
-    WITH clipped AS (
-        SELECT samples.*, gpu.mem_total_mib, gpu.power_limit_w,
-               coalesce(lag(ts_ms) OVER (PARTITION BY samples.run_key, samples.gpu_key
-                                         ORDER BY {ROW_ORDER}),
-                        ts_ms - span_ms) AS before_ms,
-               greatest(ts_ms - span_ms, before_ms) AS begin_ms
-        FROM samples JOIN hold ON hold.run_key = samples.run_key AND hold.gpu_key = samples.gpu_key
-        JOIN gpu ON gpu.gpu_key = samples.gpu_key),
-    -- Half a row may lie in a pause: what is left of it is one piece on each side.
-    cut AS (
-        SELECT clipped.*, greatest(begin_ms, lasting.start_ms) AS from_ms, least(ts_ms, lasting.end_ms) AS to_ms,
-               lasting.start_ms AS since_ms
-        FROM clipped JOIN lasting ON lasting.run_key = clipped.run_key AND lasting.gpu_key = clipped.gpu_key
-             AND lasting.start_ms < ts_ms AND lasting.end_ms > begin_ms),
-    judged AS (
-        SELECT *, (to_ms - from_ms)::INTEGER AS ms, {state_sql(states)} AS state, {UTILIZATION_SQL} AS util,
-               -- after a gap the row carries the energy of the gap too
-               energy_j * 1000.0 / greatest(span_ms, ts_ms - before_ms) > power_limit_w * {energy_limit_ratio!r}::DOUBLE
-                   AS energy_refused,
-               coalesce({parked_sql(states)}, FALSE) AS half_full
-        FROM cut WHERE to_ms > from_ms)
-    SELECT run_key, gpu_key, node_key, from_ms, to_ms, since_ms, ms, state, util,
-           CASE state WHEN 'active' THEN 2 WHEN 'low' THEN 2 WHEN 'unknown' THEN 0 ELSE 1 END::TINYINT AS kind,
-           state = 'idle_held' AND half_full AS parked,
-           CASE WHEN state NOT IN ('active', 'low') THEN 0
-                WHEN util_below1_ratio IS NULL OR util_pct < {low:d} THEN ms
-                ELSE ms * (1000 - util_below1_ratio::INTEGER)::BIGINT // 1000 END::INTEGER AS busy_ms,
-           (util_watched_ms::BIGINT * ms // span_ms)::INTEGER AS watched_ms, util_readings,
-           util_pct, {_ENGINES} AS engines,
-           sm_active_pct, tensor_active_pct, dram_active_pct, mem_util_pct, mem_used_mib, power_w, processes,
-           CASE WHEN coalesce(energy_refused, FALSE) THEN NULL
-                ELSE energy_j::BIGINT * 1000 * ms // span_ms END AS energy_mj,
-           event_reasons, {", ".join(map(_share, TRAFFIC))}
-    FROM judged"""  # noqa: S608 - fragments of our own
+    SELECT number, ts_ms, span_ms, (CASE {state_sql(states)} {codes} END)::TINYINT AS state,
+           {UTILIZATION_SQL} AS util, {_ENGINES} AS engines, coalesce({parked_sql(states)}, FALSE) AS half_full,
+           {", ".join(_METRICS)}
+    FROM samples JOIN (SELECT number, run_key, gpu_key FROM hold WHERE number BETWEEN $first AND $last) AS held
+         USING (run_key, gpu_key)
+    JOIN gpu ON gpu.gpu_key = held.gpu_key
+    WHERE samples.node_key BETWEEN $first_node AND $last_node AND ts_ms > $from_ms AND ts_ms <= $to_ms"""  # noqa: S608
 
 
-def _share(metric: str) -> str:
-    return f"{metric} * ms::DOUBLE / span_ms AS {metric}"
+def _order(rows: pa.Table, number: Ints, ts_ms: Ints, span_ms: Ints) -> Ints | None:
+    """Returns the order of the rows by hold and time (states.ROW_ORDER); None where they lie in it.
+
+    Sealed rows of a day do, and stretches of them are merged; only rows of one moment need to be looked at closely.
+    """
+    if not len(ts_ms):
+        return None
+    base = int(ts_ms.min())
+    key = number * (int(ts_ms.max()) - base + 1) + (ts_ms - base)
+    step = np.diff(key)
+    if (step > 0).all():
+        return None
+    order = np.argsort(key, kind="stable")
+    if (np.diff(key[order]) > 0).all():
+        return order
+    kindest = [_highest_first(rows, name) for name in ("power_w", "mem_used_mib", "util_pct")]
+    return np.lexsort((*kindest, -span_ms, ts_ms, number))
+
+
+def _highest_first(rows: pa.Table, name: str) -> Ints:
+    """NULL comes last."""
+    found: Ints = -pc.fill_null(rows[name].cast(pa.int64()), -1).to_numpy()
+    return found
+
+
+def _cut(number: Ints, begin_ms: Ints, ts_ms: Ints, holds: Holds) -> tuple[Ints | None, Ints]:
+    """Returns the row of each piece (None: each row is one) and the stretch of its hold that it lies in.
+
+    Half a row may lie in a pause: what is left of it is one piece on each side.
+    """
+    held, start_ms, end_ms = holds.lasting
+    first = np.searchsorted(held, np.arange(len(holds)))
+    stretches = np.searchsorted(held, np.arange(len(holds)), side="right") - first
+    part, parts = first[number], stretches[number]
+    several = np.flatnonzero(parts > 1)
+    if several.size:
+        base = min(int(start_ms.min()), int(begin_ms.min()))
+        width = max(int(end_ms.max()), int(ts_ms.max())) - base + 1
+        line = number[several] * width - base
+        part[several] = np.searchsorted(held * width + end_ms - base, line + begin_ms[several], side="right")
+        upto = np.searchsorted(held * width + start_ms - base, line + ts_ms[several], side="left")
+        parts[several] = np.maximum(upto - part[several], 0)
+    safe = np.minimum(part, max(len(held) - 1, 0))
+    single = parts == 1
+    if len(held):
+        outside = (start_ms[safe] >= ts_ms) | (end_ms[safe] <= begin_ms)
+        parts[single & outside] = 0
+    parts[begin_ms >= ts_ms] = 0
+    if (parts == 1).all():
+        return None, part
+    row = np.repeat(np.arange(len(number)), parts)
+    within = np.arange(len(row)) - np.repeat(np.cumsum(parts) - parts, parts)
+    return row, part[row] + within
+
+
+def _integers(rows: pa.Table, name: str) -> Ints:
+    found: Ints = rows[name].to_numpy().astype(np.int64)
+    return found
+
+
+def _taken(values: Values, order: Ints | None) -> Values:
+    return values if order is None else values[order]
