@@ -18,7 +18,7 @@ from tests.soak.life import SETTINGS
 from tests.soak.load import FROM_MS, ROWS, SPAN_MS, Nodes, name_of, node_of, slot_of, utilization
 from tests.store.building import HOUR
 
-ROLLUPS: Final = ("gpu_minute", "gpu_hour")
+ROLLUPS: Final = ("gpu_minute", "gpu_hour", "node_hour", "node_day", "holder_hour", "holder_day")
 
 _FOUND: Final = f"""
     SELECT n.name AS node, (ts_ms - {FROM_MS} - 1) // {SPAN_MS} AS slot, count(*) AS rows,
