@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import click
 
 from gpuledger.errors import Refused
-from gpuledger.remote import Fetch, from_address, from_socket, tell
+from gpuledger.remote import TIMEOUT_S, Fetch, from_address, from_socket, tell
 from gpuledger.settings import Settings
 from gpuledger.source import Source
 
@@ -89,10 +89,15 @@ def _local(settings: Settings, source: Source, opened: contextlib.ExitStack) -> 
     )
 
 
-def told(data: Path, method: str, target: str, given: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Returns what the hub of a directory answers its owner, None where none runs; raises Refused with its sentence."""
+def told(
+    data: Path, method: str, target: str, given: dict[str, Any] | None, timeout_s: float | None = TIMEOUT_S
+) -> dict[str, Any] | None:
+    """Returns what the hub of a directory answers its owner, None where none runs; raises Refused with its sentence.
+
+    ``timeout_s`` None waits for as long as it takes.
+    """
     try:
-        answer = tell(data / "hub.sock", method, target, json.dumps(given).encode() if given else b"")
+        answer = tell(data / "hub.sock", method, target, json.dumps(given).encode() if given else b"", timeout_s)
     except PermissionError as error:
         raise Refused(f"{data} belongs to another user; run this as its owner.") from error
     if answer is None:

@@ -19,8 +19,8 @@ Fetch = Callable[[str], tuple[int, bytes]]
 class _UnixConnection(http.client.HTTPConnection):
     """An HTTP connection over a Unix socket."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__("localhost", timeout=TIMEOUT_S)
+    def __init__(self, path: Path, timeout_s: float | None = TIMEOUT_S) -> None:
+        super().__init__("localhost", timeout=timeout_s)
         self._path = path
 
     def connect(self) -> None:
@@ -48,11 +48,16 @@ def from_socket(path: Path) -> Fetch | None:
     return _fetch(lambda: _UnixConnection(path), "", f"The hub at {path}") if answers_at(path) else None
 
 
-def tell(path: Path, method: str, target: str, body: bytes) -> tuple[int, bytes] | None:
-    """Sends a request with a body through a socket; None where nothing listens; raises PermissionError and Refused."""
+def tell(
+    path: Path, method: str, target: str, body: bytes, timeout_s: float | None = TIMEOUT_S
+) -> tuple[int, bytes] | None:
+    """Sends a request with a body through a socket; None where nothing listens; raises PermissionError and Refused.
+
+    ``timeout_s`` None waits for as long as it takes.
+    """
     if not answers_at(path):
         return None
-    return _send(lambda: _UnixConnection(path), f"The hub at {path}", method, target, body)
+    return _send(lambda: _UnixConnection(path, timeout_s), f"The hub at {path}", method, target, body)
 
 
 def from_address(url: str, ca_file: str = "") -> Fetch:

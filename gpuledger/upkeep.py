@@ -3,6 +3,7 @@
 from typing import Final
 
 from analytics.schedule import Job
+from store.backup import remove_working
 from store.checkpoint import fold
 from store.database import Database
 from store.manifest import remove_unlisted
@@ -27,6 +28,7 @@ def upkeep_jobs(settings: StoreSettings) -> tuple[Job, ...]:
 
 
 def tidy(database: Database) -> None:
-    """Removes what a crash left of files being sealed; before anybody reads."""
+    """Removes what a crash left of files being sealed, or of a backup; before anybody reads."""
+    remove_working(database.directory)
     with database.cursor() as cursor:
         remove_unlisted(cursor)

@@ -57,7 +57,7 @@ def ask(database: Database, sql: str, limit: int, timeout_s: float) -> Found:
         tables = {name for (name,) in cursor.tuples("SELECT table_name FROM duckdb_tables() WHERE NOT internal")}
         _refuse(_parsed(sql), (tables | VIEWS.keys() | {"samples"}) - SECRET)
         try:
-            return _first(cursor.batches(sql, None, _BATCH), limit)
+            return _first(cursor.batches(sql, None, _BATCH, head=True), limit)
         except StoreError as error:
             if isinstance(error.__cause__, duckdb.Error) and not isinstance(error.__cause__, _NOT_OF_THE_TEXT):
                 raise BadQuery(_said(error.__cause__)) from error

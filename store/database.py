@@ -24,6 +24,8 @@ Parameters = Sequence[Any] | Mapping[str, Any] | None
 T = TypeVar("T", bound=msgspec.Struct)
 
 FILE_NAME: Final = "gpuledger.duckdb"
+RESTORING: Final = "restoring"
+"""In a data directory into which a backup is being put: what is there is half of one thing and half of another."""
 
 
 def database_file(directory: Path) -> Path:
@@ -93,19 +95,16 @@ class Cursor:
             with contextlib.suppress(duckdb.Error):
                 self._connection.unregister(name)
 
-    def batches(self, sql: str, parameters: Parameters, rows: int) -> Iterator[pa.RecordBatch]:
+    def batches(self, sql: str, parameters: Parameters, rows: int, *, head: bool = False) -> Iterator[pa.RecordBatch]:
         """Yields the result of a SELECT in batches of at most ``rows`` rows, so that it need not fit into memory.
 
-        Where there is no row, one batch without any says what the columns are.
+        With ``head`` the first one is empty, and says what the columns are also where there is no row.
         """
         with self._translated():
             reader = self._connection.sql(sql, params=parameters).to_arrow_reader(rows)
-            empty = True
-            for batch in reader:
-                empty = False
-                yield batch
-            if empty:
+            if head:
                 yield pa.RecordBatch.from_pylist([], reader.schema)
+            yield from reader
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Self]:
@@ -121,6 +120,12 @@ class Cursor:
         else:
             with self._begun("BEGIN TRANSACTION READ ONLY"):
                 yield self
+
+    @contextlib.contextmanager
+    def beside(self) -> Iterator[Self]:
+        """As :meth:`snapshot`, and it may write to an attached database: the store's own writers do not wait for it."""
+        with self._begun():
+            yield self
 
     @contextlib.contextmanager
     def _begun(self, statement: str = "BEGIN TRANSACTION") -> Iterator[None]:
@@ -167,9 +172,13 @@ class Cursor:
 class Database:
     """An open data directory. Make one with :meth:`open`, close it when done."""
 
-    def __init__(self, directory: Path, connection: duckdb.DuckDBPyConnection, lock: DirectoryLock) -> None:
+    def __init__(
+        self, directory: Path, connection: duckdb.DuckDBPyConnection, lock: DirectoryLock, *, read_only: bool
+    ) -> None:
         self.directory = directory
+        self.read_only = read_only
         self.writer = threading.RLock()
+        self.copier = threading.Lock()
         self.synthetic = False
         self._connection = connection
         self._lock = lock
@@ -201,6 +210,8 @@ class Database:
         file = database_file(directory)
         if read_only and not file.exists():
             raise StoreError(f"{directory} holds no data yet; start `gpuledger up --data {directory}` first.")
+        if (directory / RESTORING).exists():
+            raise StoreError(f"A restore into {directory} was interrupted; run `gpuledger restore` again.")
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             refuse_network_file_system(directory)
@@ -208,7 +219,8 @@ class Database:
         except OSError as error:
             raise StoreError(f"{directory} cannot be used ({error.strerror}); choose another directory.") from error
         try:
-            database = cls(directory, connect(file, read_only=read_only, settings=settings or StoreSettings()), lock)
+            connection = connect(file, read_only=read_only, settings=settings or StoreSettings())
+            database = cls(directory, connection, lock, read_only=read_only)
         except BaseException:
             lock.release()
             raise

@@ -38,7 +38,10 @@ class DirectoryLock:
             os.pwrite(self._fd, f"{os.getpid()}\n".encode(), 0)
 
     def release(self) -> None:
-        os.close(self._fd)
+        """Lets others in; done twice it does nothing more, since the number may be another file's by then."""
+        if self._fd >= 0:
+            os.close(self._fd)
+        self._fd = -1
 
 
 def _read_pid(fd: int) -> int | None:

@@ -1,0 +1,161 @@
+"""A backup of a data directory, made while the hub goes on: as it was at one moment, with every acknowledged segment.
+
+The inbox is copied before the database: a segment that is acknowledged and no longer in the inbox is in the database,
+and one that is in both is stored once, by its name. What the database holds is read in one transaction, which nobody
+waits for, and the sealed files that it lists are kept by a second name for as long as the copy takes, since merging and
+retention go on as well.
+"""
+
+import contextlib
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from store import manifest, migrations
+from store.connection import COPY_FOLDER, SEALED_FOLDER
+from store.copies import CopiedFile, Manifest, copy, finish, link, refuse_without_room, second_name
+from store.database import FILE_NAME, Cursor, Database
+from store.dirty import as_of_ms
+from store.errors import StoreError
+
+Step = Callable[[str], None]
+"""Hears what is done next; what it raises ends the backup, which then is not whole."""
+_ASIDE: Final = ("inbox", "quarantine")
+_NAME: Final = "copied"
+
+
+class _State(msgspec.Struct, frozen=True):
+    """What the database holds at one moment."""
+
+    rows: dict[str, int]
+    sealed: list[str]
+    raw_rows: int
+    data_to_ms: int
+    schema_version: int
+
+
+def back_up(database: Database, target: Path, now_ms: int, version: str, step: Step = lambda _: None) -> Manifest:
+    """Makes a backup in ``target``, which is empty or does not exist, and returns what it holds.
+
+    Nobody waits for it: neither those who write nor those who read. Raises StoreError where the directory is in use,
+    has no room or cannot be written.
+    """
+    data = database.directory
+    try:
+        _refuse_target(target, data)
+        target.mkdir(mode=0o700, parents=True, exist_ok=True)
+        refuse_without_room(target, sum(file.stat().st_size for file in data.glob(f"{FILE_NAME}*")))
+        step("inbox")
+        files = dict(_aside(data, target))
+        with _copying(database) as working:
+            step("database")
+            state, database_files = _of_database(database, working, target)
+            for file in database_files:
+                files[file.path] = file
+            for name in state.sealed:
+                step(f"sealed file {name}")
+                path = f"{SEALED_FOLDER}/{name}"
+                files[path] = link(working / path, target, path)
+        files |= dict(_aside(data, target, known=frozenset(files)))
+        whole = Manifest(
+            version=version,
+            schema_version=state.schema_version,
+            made_ms=now_ms,
+            data_to_ms=state.data_to_ms,
+            synthetic=database.synthetic,
+            rows=state.rows,
+            raw_rows=state.raw_rows,
+            files=list(files.values()),
+        )
+        finish(target, whole)
+    except OSError as error:
+        raise StoreError(
+            f"The backup in {target} is not whole ({error.strerror or error}: {error.filename or target}); "
+            "remove it and make another."
+        ) from error
+    return whole
+
+
+def _refuse_target(target: Path, data: Path) -> None:
+    if target.resolve() == data.resolve() or target.resolve().is_relative_to(data.resolve()):
+        raise StoreError(f"{target} lies in the data directory, with which it would be lost; name another directory.")
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise StoreError(f"{target} is not empty; name a directory that is, or does not exist.")
+
+
+def _aside(data: Path, target: Path, known: frozenset[str] = frozenset()) -> Iterator[tuple[str, CopiedFile]]:
+    """Copies the inbox, and what could not be read; of what is copied already only the rest."""
+    names = [f"{folder}/{file.name}" for folder in _ASIDE for file in sorted((data / folder).glob("[!.]*"))]
+    for path in [*names, *(["demo.json"] if (data / "demo.json").exists() else [])]:
+        # Its segments may have been stored since, and the file with them: the database then has them.
+        with contextlib.suppress(FileNotFoundError):
+            if path not in known:
+                yield path, copy(data / path, target, path)
+
+
+@contextlib.contextmanager
+def _copying(database: Database) -> Iterator[Path]:
+    if not database.copier.acquire(blocking=False):
+        raise StoreError("Another backup is being made; make this one when that is done.")
+    working = database.directory / COPY_FOLDER
+    try:
+        remove_working(database.directory)
+        (working / SEALED_FOLDER).mkdir(mode=0o700, parents=True)
+        yield working
+    finally:
+        remove_working(database.directory)
+        database.copier.release()
+
+
+def remove_working(data: Path) -> None:
+    """Removes what a backup works with, as a crash leaves it; none must be under way."""
+    shutil.rmtree(data / COPY_FOLDER, ignore_errors=True)
+
+
+def _of_database(database: Database, working: Path, target: Path) -> tuple[_State, list[CopiedFile]]:
+    with database.cursor() as cursor:
+        if database.read_only:
+            # Nobody writes: the file and its log are as they are.
+            with cursor.snapshot():
+                state = _state(cursor, database.directory, working)
+            found = sorted(database.directory.glob(f"{FILE_NAME}*"))
+            return state, [copy(file, target, file.name) for file in found if file.is_file()]
+        state = _copy_database(cursor, working)
+    made = working / FILE_NAME
+    return state, [copy(made, target, FILE_NAME)]
+
+
+def _copy_database(cursor: Cursor, working: Path) -> _State:
+    folder = cursor.database.directory
+    own = cursor.scalar("SELECT current_database()")
+    name = str(working / FILE_NAME).replace("'", "''")
+    cursor.execute(f"ATTACH '{name}' AS {_NAME}")
+    try:
+        with cursor.beside():
+            state = _state(cursor, folder, working)
+            cursor.execute(f'COPY FROM DATABASE "{own}" TO {_NAME}')
+    finally:
+        cursor.execute(f"DETACH {_NAME}")  # which folds its log into the file
+    return state
+
+
+def _state(cursor: Cursor, data: Path, working: Path) -> _State:
+    """Returns what the transaction sees, and gives the files that it lists a second name."""
+    own = "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND NOT internal"
+    tables = sorted(name for (name,) in cursor.tuples(own))
+    listed = manifest.files(cursor)
+    for each in listed:
+        aside = working / SEALED_FOLDER / each.file
+        aside.parent.mkdir(exist_ok=True)
+        if not second_name(data / SEALED_FOLDER / each.file, aside):
+            shutil.copyfile(data / SEALED_FOLDER / each.file, aside)
+    return _State(
+        rows={name: cursor.scalar(f'SELECT count(*) FROM "{name}"') for name in tables},  # noqa: S608 - our tables
+        sealed=[each.file for each in listed],
+        raw_rows=sum(each.rows for each in listed),
+        data_to_ms=as_of_ms(cursor),
+        schema_version=migrations.version(cursor),
+    )
