@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Final
 
 import msgspec
-import pyarrow as pa
 
 from store import (
+    arrivals,
     attendants,
     claims,
     columns,
@@ -21,6 +21,7 @@ from store import (
     quarantine,
     runtables,
     samples,
+    sequences,
     twins,
 )
 from store.database import Cursor, Database
@@ -34,13 +35,6 @@ from store.segment import Holding
 log = logging.getLogger(__name__)
 
 TOO_LATE: Final = "segment refused: it is older than the raw rows that are kept (store.raw_days)"
-
-_SEGMENT: Final = pa.schema(
-    {
-        "name": pa.string(), "node_key": pa.int32(), "first_ms": pa.int64(), "last_ms": pa.int64(),
-        "rows": pa.int32(), "received_ms": pa.int64(), "unknown_columns": pa.string(),
-    }
-)  # fmt: skip
 
 
 class IngestResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,12 +94,14 @@ def _store_batch(
 ) -> IngestResult:
     with database.cursor() as cursor, cursor.transaction():
         kept_ms = samples.kept_from_ms(cursor)
-        fresh = _not_stored(cursor, [item for item in parsed if item.last_ms > kept_ms])
+        known = sequences.load(cursor, [item.segment for item in parsed])
+        fresh = [item for item in parsed if item.last_ms > kept_ms and known.add(item.segment, item.last_ms)]
         late = [quarantine.Refusal(item.segment.name, None, TOO_LATE) for item in parsed if item.last_ms <= kept_ms]
         partly = [quarantine.Refusal(item.segment.name, None, reason) for item in fresh for reason in item.passed_over]
         quarantine.keep(cursor, [*refused, *partly, *late], received_ms)
         if fresh:
-            _store(cursor, fresh, received_ms)
+            known.write(cursor, _store(cursor, fresh, received_ms))
+            arrivals.keep(cursor, fresh, received_ms)
     return IngestResult(
         rows=sum(item.rows.count for item in fresh),
         segments=len(fresh),
@@ -114,17 +110,8 @@ def _store_batch(
     )
 
 
-def _not_stored(cursor: Cursor, parsed: Sequence[Parsed]) -> list[Parsed]:
-    by_name: dict[str, Parsed] = {}
-    for item in parsed:
-        by_name.setdefault(item.segment.name, item)
-    stored = cursor.tuples("SELECT name FROM segment WHERE name IN (SELECT unnest($1::VARCHAR[]))", [list(by_name)])
-    for (name,) in stored:
-        del by_name[name]
-    return list(by_name.values())
-
-
-def _store(cursor: Cursor, items: Sequence[Parsed], received_ms: int) -> None:
+def _store(cursor: Cursor, items: Sequence[Parsed], received_ms: int) -> dict[str, int]:
+    """Stores what segments hold; returns node_key by name."""
     cursor.execute("SELECT nextval('generations')")
     before_ms = dirty.as_of_ms(cursor)
     reached = dict(cursor.tuples("SELECT name, last_ms FROM node"))
@@ -149,7 +136,6 @@ def _store(cursor: Cursor, items: Sequence[Parsed], received_ms: int) -> None:
     )
     _insert_rows(cursor, items, places, entries, twins.suspects(stood, places))
     _keep_of_runs(cursor, items, places, entries)
-    _insert_names(cursor, items, nodes, received_ms)
     touched = [
         (nodes[item.segment.node], *_touched(stretch, reached.get(item.segment.node, 0)))
         for item in items
@@ -173,6 +159,7 @@ def _store(cursor: Cursor, items: Sequence[Parsed], received_ms: int) -> None:
     dirty.mark_described(cursor, book.touched(), as_of_ms)
     changes = [change for entry in (*book.touched(), *book.merged()) for change in entry.changes()]
     dirty.mark_changes(cursor, changes, before_ms, as_of_ms)
+    return nodes
 
 
 def _listen(cursor: Cursor, book: RunBook, items: Sequence[Parsed]) -> None:
@@ -265,20 +252,3 @@ def _keep_of_runs(
     placed = list(zip(items, places, runs, strict=True))
     processes.keep(cursor, [(item.segment, gpu_keys, run_keys) for item, (_, gpu_keys), run_keys in placed])
     hosts.keep(cursor, [(item.hosts, node_key, run_keys) for item, (node_key, _), run_keys in placed])
-
-
-def _insert_names(cursor: Cursor, items: Sequence[Parsed], nodes: dict[str, int], received_ms: int) -> None:
-    rows = [
-        (
-            item.segment.name,
-            nodes[item.segment.node],
-            item.segment.first_ms,
-            item.last_ms,
-            item.rows.count,
-            received_ms,
-            ",".join(item.rows.unknown) or None,
-        )
-        for item in items
-    ]
-    with cursor.table("batch_segment", columns.from_tuples(rows, _SEGMENT)):
-        cursor.execute("INSERT INTO segment BY NAME SELECT * FROM batch_segment")

@@ -1,6 +1,6 @@
 """What has been kept long enough goes: raw rows by the day, minutes and hours by their age."""
 
-from store import manifest
+from store import arrivals, manifest
 from store.database import Cursor, Database
 from store.dirty import as_of_ms
 from store.manifest import DAY_MS
@@ -21,6 +21,7 @@ def retain(database: Database, settings: StoreSettings, now_ms: int) -> int:
         minutes_from = [today_ms - settings.minute_days * DAY_MS]
         cursor.execute("DELETE FROM gpu_minute WHERE minute_ms < $1", minutes_from)
         cursor.execute("DELETE FROM host_minute WHERE minute_ms < $1", minutes_from)
+        arrivals.forget(cursor, now_ms)
         cursor.execute("DELETE FROM gpu_hour WHERE hour_ms < $1", [today_ms - settings.hour_days * DAY_MS])
     return removed
 
@@ -30,8 +31,8 @@ def _remove_raw(cursor: Cursor, from_ms: int, now_ms: int) -> int:
         return 0
     old = cursor.tuples("SELECT file, rows FROM sealed WHERE to_ms <= $1", [from_ms])
     manifest.drop(cursor, [file for file, _ in old], now_ms)
-    # Names of segments are kept as long as their rows: what is older is refused when it comes again.
-    cursor.execute("DELETE FROM segment WHERE last_ms <= $1", [from_ms])
+    # What is stored is known as long as its rows are kept: what is older is refused when it comes again.
+    cursor.execute("DELETE FROM segment_stretch WHERE last_ms <= $1", [from_ms])
     cursor.execute("INSERT OR REPLACE INTO meta VALUES ($1, $2)", [KEPT_FROM, str(from_ms)])
     hot = cursor.execute("DELETE FROM hot WHERE ts_ms <= $1", [from_ms])
     return hot + sum(int(rows) for _, rows in old)

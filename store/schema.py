@@ -132,9 +132,15 @@ VERSION_1: tuple[str, ...] = (
     "CREATE SEQUENCE sealed_files START 1",
     # Runs that turned out to be another one after rows of theirs had been sealed under the old key.
     "CREATE TABLE run_alias (old_key INTEGER PRIMARY KEY, run_key INTEGER NOT NULL)",
-    """CREATE TABLE segment (
-        name VARCHAR PRIMARY KEY, node_key INTEGER NOT NULL, first_ms BIGINT NOT NULL, last_ms BIGINT NOT NULL,
-        rows INTEGER NOT NULL, received_ms BIGINT NOT NULL, unknown_columns VARCHAR)""",
+    # Which segments are stored (store/sequences.py): [from_seq, to_seq] of one start of a node's agent, as far as no
+    # number is missing. last_ms: of its newest row.
+    """CREATE TABLE segment_stretch (node_key INTEGER NOT NULL, boot_id VARCHAR NOT NULL, from_seq BIGINT NOT NULL,
+        to_seq BIGINT NOT NULL, last_ms BIGINT NOT NULL)""",
+    # Segments by the minute in which they were stored.
+    """CREATE TABLE arrival (minute_ms BIGINT PRIMARY KEY, segments BIGINT NOT NULL, rows BIGINT NOT NULL,
+        late BIGINT NOT NULL)""",
+    # Columns of newer agents, which are kept aside.
+    "CREATE TABLE unknown_column (name VARCHAR PRIMARY KEY)",
     "CREATE TABLE quarantine (name VARCHAR NOT NULL, received_ms BIGINT NOT NULL, reason VARCHAR NOT NULL)",
     """CREATE TABLE event (node_key INTEGER NOT NULL, gpu_key INTEGER, ts_ms BIGINT NOT NULL, kind VARCHAR NOT NULL,
         detail VARCHAR NOT NULL)""",

@@ -8,7 +8,7 @@ from store.samples import samples
 from store.segment import Segment, encode
 from tests.e2e.ledger import Running, fetch
 from tests.gpuledger.said import said
-from tests.store.building import MINUTE, T0, gpu, hold, segment, steady
+from tests.store.building import MINUTE, T0, gpu, hold, names_of, segment, steady
 
 ROWS = 6
 
@@ -33,12 +33,12 @@ def hand_in(hub: Running, token: str, data: bytes | Segment) -> tuple[int, bytes
     return fetch(f"{hub.address}/api/v1/segments", body, Authorization=f"Bearer {token}")
 
 
-def stored(data: Path) -> dict[str, int]:
-    """Returns the rows by name of every segment in a directory at rest, and holds them against the rows themselves."""
+def stored(data: Path) -> set[str]:
+    """Returns the name of every segment in a directory at rest, whose rows are counted and compared."""
     with Database.open(data, read_only=True) as database, database.cursor() as cursor:
-        names = dict(cursor.tuples("SELECT name, rows FROM segment"))
+        rows = cursor.scalar("SELECT coalesce(sum(rows), 0) FROM arrival")
         twice = "SELECT count(*) FROM (SELECT 1 FROM samples GROUP BY gpu_key, ts_ms HAVING count(*) > 1)"
         with samples(cursor, 0, 1 << 62):  # what is old enough may have been sealed meanwhile
-            assert cursor.scalar("SELECT count(*) FROM samples") == sum(names.values())
+            assert cursor.scalar("SELECT count(*) FROM samples") == rows
             assert cursor.scalar(twice) == 0
-        return names
+        return names_of(cursor)

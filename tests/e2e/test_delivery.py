@@ -90,7 +90,7 @@ def test_an_agent_with_a_wrong_token_keeps_everything(
     until("the spool is empty", lambda: waiting(spool) == [])
     assert again.stop() == 0
     assert hub.stop() == 0
-    assert set(kept) < stored(data).keys()
+    assert set(kept) < stored(data)
 
 
 def refusal_of(hub: Running) -> bytes:

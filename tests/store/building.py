@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from store.catalog import BY_NAME, HOST, STRUCTURE
-from store.database import Database, database_file
+from store.database import Cursor, Database, database_file
 from store.ingest import IngestResult, ingest
 from store.rollup import roll_up
 from store.segment import (
@@ -27,6 +27,7 @@ from store.segment import (
     Segment,
     Table,
     encode,
+    segment_name,
 )
 
 HOUR: Final = 3_600_000
@@ -69,6 +70,12 @@ def table(rows: Sequence[Row]) -> Table:
     names = {name for each in rows for name in each}
     dtypes = {**STRUCTURE, **{name: metric.dtype for name, metric in BY_NAME.items()}}
     return Table(len(rows), {name: column([each.get(name) for each in rows], dtypes[name]) for name in sorted(names)})
+
+
+def names_of(cursor: Cursor) -> set[str]:
+    """Returns the name of every stored segment."""
+    stretches = cursor.tuples("SELECT name, boot_id, from_seq, to_seq FROM segment_stretch JOIN node USING (node_key)")
+    return {segment_name(node, boot, seq) for node, boot, first, last in stretches for seq in range(first, last + 1)}
 
 
 def host(ts_ms: int, cpu_ms: int, holding: int = 0, span_ms: int = 10 * SECOND, mem_mib: int | None = None) -> Row:

@@ -21,9 +21,8 @@ def probe(ledger: Ledger, node: int, name: str, at_ms: int = NOW - MINUTE, **mor
     ledger.put("probe_log", **(row | {"error": ""} | more))
 
 
-def segment(ledger: Ledger, node: int, name: str, last_ms: int, received_ms: int, **more: Any) -> None:
-    times = {"first_ms": last_ms - MINUTE, "last_ms": last_ms, "received_ms": received_ms}
-    ledger.put("segment", **({"name": name, "node_key": node, "rows": 6} | times | more))
+def arrived(ledger: Ledger, received_ms: int, late: int = 0) -> None:
+    ledger.put("arrival", minute_ms=received_ms // MINUTE * MINUTE, segments=1, rows=6, late=late)
 
 
 def well(ledger: Ledger) -> int:
@@ -32,7 +31,7 @@ def well(ledger: Ledger) -> int:
     ledger.gpu(key)
     probe(ledger, key, "gpu")
     probe(ledger, key, "accounting")
-    segment(ledger, key, "n1/b/1", NOW - MINUTE, NOW)
+    arrived(ledger, NOW)
     return key
 
 
@@ -73,8 +72,10 @@ def test_nodes_that_only_accounting_knows_are_expected(cur: Cursor, ledger: Ledg
 
 def test_what_was_refused_late_or_failed(cur: Cursor, ledger: Ledger) -> None:
     key = well(ledger)
-    segment(ledger, key, "n1/b/2", NOW - 2 * HOUR, NOW - MINUTE, unknown_columns="new_metric,other")
-    segment(ledger, key, "n1/b/0", NOW - 2 * DAY, NOW - 2 * DAY)
+    arrived(ledger, NOW - MINUTE, late=1)
+    arrived(ledger, NOW - 2 * DAY)
+    for name in ("new_metric", "other"):
+        ledger.put("unknown_column", name=name)
     ledger.put("quarantine", name="x", received_ms=NOW - HOUR, reason="not a segment")
     probe(ledger, key, "processes", ok=False, error="no permission")
     for at, ok in ((NOW - HOUR, True), (NOW - MINUTE, False)):
@@ -130,8 +131,8 @@ def test_slurms_count_beside_ours(cur: Cursor, ledger: Ledger) -> None:
 
 
 def test_a_synthetic_store_is_seen_at_the_end_of_its_data(cur: Cursor, ledger: Ledger) -> None:
-    key = well(ledger)
-    segment(ledger, key, "n1/b/2", NOW - DAY, NOW)
+    well(ledger)
+    arrived(ledger, NOW - MINUTE, late=1)
     ledger.save(cur)
     cur.execute("UPDATE meta SET value = '1' WHERE key = 'synthetic'")
     found = health(cur, ADMIN, NOW + 30 * DAY)

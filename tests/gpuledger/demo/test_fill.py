@@ -44,7 +44,7 @@ def truth(filled):
 def test_everything_arrived_and_nothing_waits_or_was_refused(filled, cursor):
     directory, done = filled
     assert cursor.scalar("SELECT count(*) FROM hot") == done.rows
-    assert cursor.scalar("SELECT count(*) FROM segment") == done.segments
+    assert cursor.scalar("SELECT sum(segments) FROM arrival") == done.segments
     assert cursor.scalar("SELECT count(*) FROM quarantine") == 0
     assert not list((directory / "inbox").iterdir())
     assert cursor.tuples("SELECT job, error FROM job_log WHERE NOT ok") == []
