@@ -15,7 +15,7 @@ from werkzeug.exceptions import HTTPException
 
 from analytics.queries.site import data_to
 from analytics.requests import FILTER_NAMES, WINDOW_NAMES, BadRequest
-from dashboard import backup_door, notes_door, openmetrics, query_door, report_answer, tokens_door
+from dashboard import backup_door, notes_door, openmetrics, query_door, rebuild_door, report_answer, tokens_door
 from dashboard.api_answers import ANSWERS, CSV_LIMIT, Answer, Asked, NotFound
 from dashboard.api_rows import as_csv
 from dashboard.services import Services
@@ -41,6 +41,7 @@ def create_blueprint(services: Services) -> Blueprint:
     tokens_door.register(blueprint, services)
     query_door.register(blueprint, services)
     backup_door.register(blueprint, services)
+    rebuild_door.register(blueprint, services)
     blueprint.add_url_rule("/api/v1/<path:path>", "unknown", _unknown, methods=["GET"])
     blueprint.add_url_rule("/healthz", "healthz", lambda: _healthz(services), methods=["GET"])
     blueprint.add_url_rule("/metrics", "metrics", lambda: _metrics(services), methods=["GET"])
