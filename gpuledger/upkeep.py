@@ -7,8 +7,9 @@ from store.backup import remove_working
 from store.checkpoint import fold
 from store.database import Database
 from store.manifest import remove_unlisted
+from store.merge import merge
 from store.retention import retain
-from store.seal import merge, seal
+from store.seal import seal
 from store.settings import StoreSettings
 
 SEAL_S: Final = 300.0

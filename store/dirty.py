@@ -10,8 +10,9 @@ from typing import Final
 import pyarrow as pa
 
 from store.changes import Change
-from store.columns import HOUR_MS, from_tuples
+from store.columns import HOUR_MS, MAX_SPAN_MS, from_tuples
 from store.database import Cursor
+from store.manifest import DAY_MS
 from store.runbook import Entry
 from store.schema import NODE_WORD_MS, RELEASING_MS, UNPLACED
 
@@ -58,6 +59,19 @@ _SPARE: Final = f"""
 def as_of_ms(cursor: Cursor) -> int:
     """Returns the moment up to which open allocations count as held: the newest data of any node. 0: no data."""
     return int(cursor.scalar("SELECT coalesce(max(last_ms), 0) FROM node"))
+
+
+# Rows of these holds may lie in files, with another run or none: store/repair.py looks at their days.
+_MARK_DAYS: Final = f"""
+    INSERT INTO repair_day
+    SELECT day, currval('generations') FROM (
+        SELECT DISTINCT unnest(range(start_ms // {DAY_MS}, (end_ms + {MAX_SPAN_MS}) // {DAY_MS} + 1)) AS day FROM (
+            SELECT coalesce(start_ms, least($before, end_ms)) AS start_ms,
+                CASE WHEN start_ms IS NULL THEN greatest($before, end_ms) ELSE coalesce(end_ms, $after) END AS end_ms
+            FROM batch_change WHERE gpu_key <> {UNPLACED})
+        WHERE start_ms < (SELECT max(to_ms) FROM sealed))
+    WHERE day IN (SELECT day FROM sealed)
+    ON CONFLICT DO UPDATE SET gen = excluded.gen"""  # noqa: S608 - constants
 
 
 def mark_rows(cursor: Cursor, stretches: Sequence[tuple[int, int, int]]) -> None:
@@ -156,3 +170,5 @@ def mark_changes(cursor: Cursor, changes: Iterable[Change], before_ms: int, afte
             {"before": before_ms, "after": after_ms},
         )
         cursor.execute(_MARK_RUNS.format(_CUT_RUNS), {"after": after_ms})
+        if rows:
+            cursor.execute(_MARK_DAYS, {"before": before_ms, "after": after_ms})

@@ -130,6 +130,8 @@ VERSION_1: tuple[str, ...] = (
     # Off the manifest, and still there for whoever read it a moment ago.
     "CREATE TABLE sealed_gone (file VARCHAR PRIMARY KEY, gone_ms BIGINT NOT NULL)",
     "CREATE SEQUENCE sealed_files START 1",
+    # Days with sealed rows in which holds of GPUs changed since: the merge gives rows to their runs (store/repair.py).
+    "CREATE TABLE repair_day (day BIGINT PRIMARY KEY, gen BIGINT NOT NULL)",
     # Runs that turned out to be another one after rows of theirs had been sealed under the old key.
     "CREATE TABLE run_alias (old_key INTEGER PRIMARY KEY, run_key INTEGER NOT NULL)",
     # Which segments are stored (store/sequences.py): [from_seq, to_seq] of one start of a node's agent, as far as no

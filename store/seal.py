@@ -1,8 +1,8 @@
-"""Raw rows that are no longer hot become Parquet files, hour by hour; a day that is over becomes one file.
+"""Raw rows that are no longer hot become Parquet files, hour by hour; store/merge.py makes one file of a day.
 
 A file is written, put on disk and named first. Then one transaction lists it and deletes what it holds from the hot
-table, or lists it in the place of others. Whatever moment a crash chooses, the manifest and the hot table say the same
-rows as before or after, and the next start removes files that nobody lists.
+table. Whatever moment a crash chooses, the manifest and the hot table say the same rows as before or after, and the
+next start removes files that nobody lists.
 """
 
 import contextlib
@@ -12,21 +12,21 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
-from store import manifest, parquet
+from store import manifest, parquet, repair
 from store.catalog import METRICS
 from store.columns import HOUR_MS
 from store.database import Cursor, Database
 from store.dirty import as_of_ms
 from store.errors import StoreError, StoreStopped
-from store.manifest import DAY_MS, SealedFile
-from store.samples import FOLDER, of_files
-from store.schema import ROW_COLUMNS, SAMPLE_COLUMNS
+from store.manifest import DAY_MS
+from store.samples import FOLDER
+from store.schema import ROW_COLUMNS
 from store.settings import StoreSettings
 from store.states import ROW_ORDER
 
 ROWS_IN_MEMORY: Final = 4_000_000
 """Rows that are sorted at once, about 400 MB; what is more is done some nodes at a time."""
-_ORDER: Final = f"node_key, gpu_key, {ROW_ORDER}"
+ORDER: Final = f"node_key, gpu_key, {ROW_ORDER}"
 
 
 class _Changed(Exception):
@@ -67,23 +67,6 @@ def seal(database: Database, settings: StoreSettings, now_ms: int, step: Step = 
     return rows
 
 
-def merge(database: Database, settings: StoreSettings, now_ms: int, step: Step = lambda _: None) -> int:
-    """Makes one file of the files of a day that ended ``merge_after_s`` before the newest data; returns its rows.
-
-    One day a call, the oldest first, and only once nothing has come to it for as long.
-    """
-    wait_ms = round(settings.merge_after_s * 1000)
-    with database.cursor() as cursor:
-        day = cursor.scalar(
-            "SELECT min(day) FROM (SELECT day FROM sealed WHERE (day + 1) * $day_ms <= $over_ms GROUP BY day "
-            "HAVING count(*) > 1 AND max(made_ms) <= $quiet_ms)",
-            {"day_ms": DAY_MS, "over_ms": as_of_ms(cursor) - wait_ms, "quiet_ms": now_ms - wait_ms},
-        )
-        if day is None:
-            return 0
-        return _merge_day(cursor, day, now_ms, step)
-
-
 def _next_part(cursor: Cursor, cold_ms: int) -> Part | None:
     """Returns the cold rows of the oldest day, of as many nodes as are sorted at once; None where none are."""
     with cursor.snapshot():
@@ -97,20 +80,21 @@ def _next_part(cursor: Cursor, cold_ms: int) -> Part | None:
             "SELECT node_key, count(*) FROM hot WHERE ts_ms > $1 AND ts_ms <= $2 GROUP BY node_key ORDER BY node_key",
             [after_ms, to_ms],
         )
-    return Part(after_ms, to_ms, gen, *next(_spans(counted, ROWS_IN_MEMORY)))
+    return Part(after_ms, to_ms, gen, *next(spans(counted, ROWS_IN_MEMORY)))
 
 
 def _seal_part(cursor: Cursor, part: Part, now_ms: int, step: Step) -> int:
     step("before the file")
     wanted = msgspec.structs.asdict(part)
     names = ", ".join(_known(cursor, wanted))
-    statement = f"SELECT {names} FROM hot WHERE {_PART} ORDER BY {_ORDER}"  # noqa: S608 - names of the catalogue
+    statement = f"SELECT {names} FROM hot WHERE {_PART} ORDER BY {ORDER}"  # noqa: S608 - names of the catalogue
     batches = cursor.batches(statement, wanted, parquet.ROW_GROUP)
-    file, written = _write(cursor, manifest.day_of(part.to_ms), batches, parquet.HOURLY)
+    file, written = write_file(cursor, manifest.day_of(part.to_ms), batches, parquet.HOURLY)
     step("before the list")
     try:
         with cursor.transaction():
             manifest.add(cursor, file, written, now_ms)
+            repair.sealed(cursor, manifest.day_of(part.to_ms), part.gen)
             gone = cursor.execute(f"DELETE FROM hot WHERE {_PART}", wanted)  # noqa: S608 - a constant
             _expect(gone, written.rows)
             step("before the commit")
@@ -138,41 +122,7 @@ def _expect(deleted: int, written: int) -> None:
         raise _Changed
 
 
-def _merge_day(cursor: Cursor, day: int, now_ms: int, step: Step) -> int:
-    old = manifest.files(cursor, day)
-    step("before the file")
-    file, written = _write(cursor, day, _merged(cursor, old), parquet.DAILY)
-    step("before the list")
-    with cursor.transaction():
-        manifest.add(cursor, file, written, now_ms)
-        manifest.drop(cursor, [each.file for each in old], now_ms)
-        step("before the commit")
-    step("after the commit")
-    return written.rows
-
-
-def _merged(cursor: Cursor, old: Sequence[SealedFile]) -> Iterator[pa.RecordBatch]:
-    """Yields the rows of sorted files in order, some nodes at a time: a day of a large cluster does not fit in memory.
-
-    Every batch has all columns that any of the files has.
-    """
-    renamed = bool(cursor.scalar("SELECT count(*) FROM run_alias"))
-    by_columns: dict[str, list[str]] = {}
-    for each in old:
-        by_columns.setdefault(each.columns, []).append(each.file)
-    # Rows are put in order by columns that no file may have: the hot table has them all.
-    parts = [f"SELECT {', '.join(SAMPLE_COLUMNS)} FROM hot WHERE false"]  # noqa: S608 - names of the catalogue
-    parts += [of_files(cursor, columns, files, renamed=renamed) for columns, files in by_columns.items()]
-    source = " UNION ALL BY NAME ".join(parts)
-    known = {name for columns in by_columns for name in columns.split(",")}
-    names = ", ".join(name for name in SAMPLE_COLUMNS if name in known)
-    counted = cursor.tuples(f"SELECT node_key, count(*) FROM ({source}) GROUP BY node_key ORDER BY node_key")  # noqa: S608
-    for first, last in _spans(counted, ROWS_IN_MEMORY):
-        wanted = f"SELECT {names} FROM ({source}) WHERE node_key BETWEEN $first AND $last ORDER BY {_ORDER}"  # noqa: S608
-        yield from cursor.batches(wanted, {"first": first, "last": last}, parquet.ROW_GROUP)
-
-
-def _spans(counted: Sequence[tuple[int, int]], most: int) -> Iterator[tuple[int, int]]:
+def spans(counted: Sequence[tuple[int, int]], most: int) -> Iterator[tuple[int, int]]:
     """Yields (first, last) keys that together have at most ``most`` rows, or one key that has more."""
     first, last, rows = None, 0, 0
     for key, count in counted:
@@ -184,9 +134,10 @@ def _spans(counted: Sequence[tuple[int, int]], most: int) -> Iterator[tuple[int,
         yield first, last
 
 
-def _write(
+def write_file(
     cursor: Cursor, day: int, batches: Iterable[pa.RecordBatch], packing: parquet.Packing
 ) -> tuple[str, parquet.Written]:
+    """Writes rows into a file of a day that is not listed yet; raises StoreError where it cannot be written."""
     file = manifest.new_name(cursor, day)
     path = cursor.database.directory / FOLDER / file
     try:

@@ -19,7 +19,8 @@ from store import manifest, parquet
 from store.columns import HOUR_MS
 from store.database import Cursor, Database
 from store.manifest import DAY_MS
-from store.seal import merge, seal
+from store.merge import merge
+from store.seal import seal
 from store.settings import StoreSettings
 
 BASELINE_MIB: Final = 4

@@ -24,10 +24,11 @@ from store.database import Cursor, Database
 from store.errors import StoreError
 from store.inbox import Inbox
 from store.manifest import remove_unlisted
+from store.merge import merge
 from store.receive import Receiver
 from store.retention import retain
 from store.samples import samples
-from store.seal import merge, seal
+from store.seal import seal
 from store.settings import StoreSettings
 from store.tokens import Tokens
 from store.turned_away import TurnedAway

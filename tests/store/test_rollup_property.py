@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from store.database import Database
 from store.ingest import ingest
+from store.merge import merge
 from store.rollup import roll_up
-from store.seal import merge, seal
+from store.seal import seal
 from store.segment import AccountingRun, Holding, Segment
 from store.settings import StoreSettings
 from tests.store.building import (
