@@ -60,12 +60,16 @@ def _pid_in(message: str) -> int | None:
     return int(digits) if digits.isdigit() else None
 
 
+_NO_ROOM: Final = ("No space left", "Disk quota exceeded", "File too large")
+"""What the system says of a full disk, somewhere in DuckDB's words."""
+
+
 def sentence(error: duckdb.Error, directory: Path) -> StoreError:
     """Returns what stands for an error of DuckDB: one sentence about the store in ``directory``."""
     first = str(error).partition("\n")[0]
     if isinstance(error, duckdb.FatalException):
         return StoreStopped(directory)
-    if "No space left" in first or "Disk quota exceeded" in first or "File too large" in first:
+    if any(reason in str(error) for reason in _NO_ROOM):
         return DiskFull(directory, "the disk is full")
     if isinstance(error, duckdb.OutOfMemoryException):
         return StoreError(

@@ -1,4 +1,4 @@
-"""The disk fills up under sealing, merging and retention: no row is lost or doubled, and it goes on when there is room.
+"""The disk fills up under sealing, merging, retention or a backup: no row is lost or doubled, and it goes on with room.
 
 As in test_disk_full, a limit on the size of files stands for the full disk, from the named step on.
 """
@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from store import manifest
+from store.backup import back_up
+from store.connection import COPY_FOLDER
 from store.database import Database
 from store.manifest import DAY_MS
 from store.retention import retain
@@ -26,12 +28,11 @@ import sys
 from tests.store.test_disk_full_upkeep import attempts
 attempts(*sys.argv[1:])
 """
-SAID = {
-    "before the file": "cannot be sealed",
-    "before the list": "No room to write",
-    "before the commit": "No room to write",
-    "": "No room to write",
-}
+SAID = {"before the file": "cannot be sealed"}
+"""What is said where it is not that there is no room."""
+
+LIMITS = {"before the file": 2000, "database": 1_000_000}
+"""What a file may have from that step on, where it is more than nothing: the copy of the database is cut short."""
 
 
 def prepare(database: Database, work: str) -> None:
@@ -56,13 +57,14 @@ def attempts(directory: str, work: str, limited_from: str) -> None:
 
     def step(name: str) -> None:
         if name == limited_from:
-            limit(2000 if name == "before the file" else 1)
+            limit(LIMITS.get(name, 1))
 
     with Database.open(Path(directory)) as database:
         works = {
             "seal": lambda: seal(database, AT_ONCE, NOW, step),
             "merge": lambda: merge(database, AT_ONCE, NOW, step),
-            "retention": lambda: (step(""), retain(database, KEEP_A_DAY, T0 + 2 * DAY_MS + HOUR))[1],
+            "retention": lambda: (step("delete"), retain(database, KEEP_A_DAY, T0 + 2 * DAY_MS + HOUR))[1],
+            "backup": lambda: back_up(database, Path(f"{directory}-{limited_from}"), NOW, "0", step).raw_rows,
         }
         for _ in ("full", "room"):
             try:
@@ -91,7 +93,9 @@ def unlisted(database: Database) -> set[Path]:
     [
         *(("seal", step) for step in ("before the file", "before the list", "before the commit")),
         *(("merge", step) for step in ("before the file", "before the list", "before the commit")),
-        ("retention", ""),
+        ("retention", "delete"),
+        ("backup", "inbox"),
+        ("backup", "database"),
     ],
 )
 def test_what_finds_no_room_is_done_when_there_is(tmp_path: Path, work: str, step: str) -> None:
@@ -104,10 +108,11 @@ def test_what_finds_no_room_is_done_when_there_is(tmp_path: Path, work: str, ste
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     full, room = done.stdout.splitlines()
-    assert SAID[step] in full
+    assert SAID.get(step, "No room to write") in full
     assert int(room) > 0
     with Database.open(tmp_path) as database:
         kept = [row for row in before if row[1] > T0 + DAY_MS] if work == "retention" else before
         assert rows(database) == kept
+        assert not (tmp_path / COPY_FOLDER).exists()
         if work == "seal":
             assert unlisted(database) == set()
