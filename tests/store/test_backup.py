@@ -21,9 +21,10 @@ from store.errors import StoreBusy, StoreError
 from store.inbox import Inbox
 from store.ingest import ingest
 from store.manifest import KEEP_GONE_MS, remove_unlisted
+from store.merge import merge
 from store.restore import restore
 from store.samples import samples
-from store.seal import merge, seal
+from store.seal import seal
 from store.segment import Segment
 from store.settings import StoreSettings
 from tests.store.building import HOUR, MINUTE, NOW, T0, empty_store, gpu, hold, hours, packed, segment, steady, store

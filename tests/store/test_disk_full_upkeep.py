@@ -14,9 +14,10 @@ from store.backup import back_up
 from store.connection import COPY_FOLDER
 from store.database import Database
 from store.manifest import DAY_MS
+from store.merge import merge
 from store.retention import retain
 from store.samples import FOLDER, MAX_TIME_MS, samples
-from store.seal import merge, seal
+from store.seal import seal
 from store.settings import StoreSettings
 from tests.store.building import HOUR, NOW, T0
 from tests.store.test_seal import AT_ONCE, fill
