@@ -20,7 +20,7 @@ from analytics.settings import AnalyticsSettings
 from analytics.site import SiteSettings
 from store.database import Database
 from store.errors import StoreError
-from store.rollup import roll_up
+from store.rollup import HOLD_WAIT_MS, roll_up
 from store.settings import StateSettings
 
 log = logging.getLogger("gpuledger.schedule")
@@ -130,7 +130,7 @@ def analysis_now_ms(db: Database, clock_ms: int) -> int:
 
 def _roll_up_all(db: Database, states: StateSettings, zone: str) -> int:
     done = 0
-    while taken := roll_up(db, settings=states, zone=zone):
+    while taken := roll_up(db, settings=states, zone=zone, wait_ms=HOLD_WAIT_MS):
         done += taken
     return done
 

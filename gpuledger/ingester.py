@@ -13,7 +13,7 @@ from store.errors import StoreError, StoreStopped
 from store.inbox import Inbox
 from store.inbox_files import Step
 from store.ingest import ingest
-from store.rollup import roll_up
+from store.rollup import HOLD_WAIT_MS, roll_up
 from store.settings import StateSettings
 
 log = logging.getLogger("gpuledger.ingest")
@@ -22,8 +22,10 @@ IDLE_WAIT_S: Final = 1.0
 RETRY_S: Final = 5.0
 DRAIN_S: Final = 2.0
 """Longest time that a hub goes on storing once it was asked to stop: what is left is on disk for the next one."""
-ROLLUP_SHARE: Final = 0.2
-"""Most of its time that the thread gives to rollups while segments wait: with many nodes a batch touches all hours."""
+ROLLUP_SHARE: Final = 0.05
+"""Share of its time that the thread gives to rollups: how much they cost depends little on how much is to be done."""
+ROLLUP_GAP_S: Final = 10.0
+"""Longest time for which they are put off for that."""
 
 
 class Ingester:
@@ -107,12 +109,12 @@ class Ingester:
             ingest(self._database, batch.entries, clock_ms())
             self._step("after the transaction")
             self._inbox.done(batch)
-            if time.monotonic() < self._rollups_after:
-                return True
+        if time.monotonic() < self._rollups_after and not self._stopping.is_set():
+            return bool(batch.count)
         self._step("before the rollups")
         began = time.monotonic()
-        rolled = roll_up(self._database, settings=self._states, zone=self._zone)
+        rolled = roll_up(self._database, settings=self._states, zone=self._zone, wait_ms=HOLD_WAIT_MS)
         ended = time.monotonic()
         self._step("after the rollups")
-        self._rollups_after = ended + (ended - began) * (1 / ROLLUP_SHARE - 1)
+        self._rollups_after = ended + min((ended - began) * (1 / ROLLUP_SHARE - 1), ROLLUP_GAP_S)
         return bool(batch.count or rolled)

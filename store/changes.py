@@ -11,13 +11,14 @@ class Change(msgspec.Struct, frozen=True):
     """A stretch on a node whose held time is not what the rollups say; ``gpu_key`` UNPLACED: of no known GPU.
 
     ``end_ms`` None: as far as the data reaches. ``start_ms`` None: between ``end_ms`` and where the data reached before
-    the batch, whichever is earlier.
+    the batch, whichever is earlier; ``since_ms`` is then where the hold began.
     """
 
     node_key: int
     gpu_key: int
     start_ms: int | None
     end_ms: int | None
+    since_ms: int | None = None
 
 
 def allocation_changes(gpu_key: int, old: Allocation | None, new: Allocation | None) -> list[Change]:
@@ -29,7 +30,7 @@ def allocation_changes(gpu_key: int, old: Allocation | None, new: Allocation | N
     if old.node_key != new.node_key:
         return [Change(a.node_key, gpu_key, a.start_ms, a.end_ms) for a in (old, new)]
     return [
-        Change(new.node_key, gpu_key, start, end)
+        Change(new.node_key, gpu_key, start, end, new.start_ms)
         for start, end in _difference(old.start_ms, old.end_ms, new.start_ms, new.end_ms)
     ]
 

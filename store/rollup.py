@@ -12,7 +12,7 @@ from store import spare, sums
 from store.catalog import METRICS, Kind, Metric
 from store.columns import HOUR_MS, MAX_SPAN_MS
 from store.database import Cursor, Database
-from store.dirty import as_of_ms, mark_all
+from store.dirty import as_of_ms, mark_all, mark_open
 from store.holders import keep_classes
 from store.reduction import STATES, by_minute
 from store.samples import kept_from_ms, samples
@@ -21,6 +21,10 @@ from store.settings import StateSettings
 from store.states import ROW_ORDER, parked_sql, state_sql
 
 MINUTE_MS: Final = 60_000
+HOLD_WAIT_MS: Final = 90_000
+"""How far a running hub lets holds lag behind on nodes that send nothing: longer than from one segment to the next."""
+ROWS_AT_ONCE: Final = 1_000_000
+"""Raw rows, about, that are worked in at once: some 400 MB."""
 _TIMES: Final = (
     *(
         "held_ms",
@@ -37,27 +41,40 @@ _TIMES: Final = (
 )
 
 
+# Of one hour what waits longest comes first: nodes that send all the time must not keep others from their turn.
+_WORK: Final = f"""
+    SELECT hour_ms, node_key, gen, from_ms, to_ms FROM (
+        SELECT hour_ms, node_key, gen, from_ms // {MINUTE_MS} * {MINUTE_MS} AS from_ms,
+            (to_ms + {MINUTE_MS} - 1) // {MINUTE_MS} * {MINUTE_MS} AS to_ms,
+            coalesce(sum((d.to_ms - d.from_ms) * g.gpus // greatest(n.interval_ms, 1)) OVER (
+                ORDER BY hour_ms DESC, from_ms, node_key ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS rows
+        FROM (FROM dirty_hour ORDER BY hour_ms DESC, from_ms, node_key LIMIT $limit) d LEFT JOIN node n USING (node_key)
+            LEFT JOIN (SELECT node_key, count(*) AS gpus FROM gpu GROUP BY node_key) g USING (node_key))
+    WHERE rows < {ROWS_AT_ONCE}"""  # noqa: S608 - constants
+
+
 def roll_up(
-    database: Database, limit: int = 256, settings: StateSettings | None = None, zone: str | None = None
+    database: Database,
+    limit: int = 4096,
+    settings: StateSettings | None = None,
+    zone: str | None = None,
+    wait_ms: int = 0,
 ) -> int:
     """Recomputes at most ``limit`` dirty (hour, node), the newest first, in one transaction; returns how many it took.
 
     Call it until it returns 0. Marks set anew while it worked stay. With other thresholds than last time everything is
-    computed anew, newest first, and with another ``zone`` of the site all days; None takes that of last time.
+    computed anew, newest first, and with another ``zone`` of the site all days; None takes that of last time. Where
+    nothing but a hold goes on, it may lag behind the newest data by ``wait_ms``.
     """
     settings = settings or StateSettings()
     with database.cursor() as cursor, cursor.transaction():
         _follow_thresholds(cursor, settings)
         zone = sums.follow_zone(cursor, zone)
         keep_classes(cursor)
+        mark_open(cursor, wait_ms)
         # What has no raw rows any more stays as it was computed.
         cursor.execute("DELETE FROM dirty_hour WHERE hour_ms < $1", [kept_from_ms(cursor)])
-        work = cursor.arrow(
-            f"SELECT hour_ms, node_key, gen, from_ms // {MINUTE_MS} * {MINUTE_MS} AS from_ms, "  # noqa: S608
-            f"(to_ms + {MINUTE_MS} - 1) // {MINUTE_MS} * {MINUTE_MS} AS to_ms "
-            "FROM dirty_hour ORDER BY hour_ms DESC, node_key LIMIT $1",
-            [limit],
-        )
+        work = cursor.arrow(_WORK, {"limit": limit})
         with cursor.table("work", work):
             if work.num_rows:
                 _recompute(cursor, settings)

@@ -198,6 +198,8 @@ VERSION_1: tuple[str, ...] = (
     # [from_ms, to_ms) is the part of the hour that has to be computed anew.
     """CREATE TABLE dirty_hour (hour_ms BIGINT NOT NULL, node_key INTEGER NOT NULL, gen BIGINT NOT NULL,
         from_ms BIGINT NOT NULL, to_ms BIGINT NOT NULL, PRIMARY KEY (hour_ms, node_key))""",
+    # Up to when what lasts on a node, open holds and Slurm's words about it, is computed or marked.
+    "CREATE TABLE opened (node_key INTEGER PRIMARY KEY, to_ms BIGINT NOT NULL)",
     # from_ms: from when on the run's time has changed, which for data that comes late lies within its footprint.
     "CREATE TABLE dirty_run (run_key INTEGER PRIMARY KEY, gen BIGINT NOT NULL, from_ms BIGINT)",
     "CREATE SEQUENCE generations START 1",

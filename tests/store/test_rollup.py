@@ -3,10 +3,27 @@
 import pytest
 
 from store.database import Database
+from store.ingest import ingest
 from store.rollup import roll_up
 from store.segment import NullReason
 from store.settings import StateSettings
-from tests.store.building import HOUR, MINUTE, SECOND, T0, gpu, hold, hours, named, row, segment, steady, store, told
+from tests.store.building import (
+    HOUR,
+    MINUTE,
+    NOW,
+    SECOND,
+    T0,
+    gpu,
+    hold,
+    hours,
+    named,
+    packed,
+    row,
+    segment,
+    steady,
+    store,
+    told,
+)
 
 EMPTY = {"util_pct": 0, "mem_used_mib": 0, "processes": 0}
 BUSY = {"util_pct": 900, "mem_used_mib": 40_000, "processes": 1}
@@ -271,3 +288,47 @@ def test_a_mark_set_while_rolling_up_stays(database: Database) -> None:
         # What roll_up does at its end, with the generation that it began with.
         cursor.execute("DELETE FROM dirty_hour WHERE hour_ms = $1 AND gen = 6", [T0])
         assert cursor.scalar("SELECT count(*) FROM dirty_hour") == 1
+
+
+def test_a_silent_nodes_hold_waits_and_the_others_do_not(database: Database) -> None:
+    """With many nodes every batch carries the data on; computing all nodes for it would cost more than their rows."""
+
+    def held() -> dict[str, int]:
+        totals: dict[str, int] = {}
+        for each in hours(database):
+            totals[each["node"]] = totals.get(each["node"], 0) + each["held_ms"]
+        return totals
+
+    def send(node: str, job: str, seq: int) -> int:
+        from_ms = T0 + seq * MINUTE
+        rows = steady(from_ms, from_ms + MINUTE, 0, 0, **BUSY)
+        sent = segment(rows, node=node, seq=seq, holdings=[hold(job)], devices=[gpu(f"GPU-{node}")])
+        ingest(database, packed(sent), NOW)
+        return roll_up(database, wait_ms=2 * MINUTE)
+
+    send("n1", "100", 0)
+    send("n2", "101", 0)
+    assert held() == {"n1": MINUTE, "n2": MINUTE}
+    assert send("n1", "100", 1) == 1
+    assert held() == {"n1": 2 * MINUTE, "n2": MINUTE}
+    send("n1", "100", 2)
+    assert held() == {"n1": 3 * MINUTE, "n2": 3 * MINUTE}
+    send("n1", "100", 3)
+    assert roll_up(database) == 1
+    assert held() == {"n1": 4 * MINUTE, "n2": 4 * MINUTE}
+
+
+def test_the_end_of_a_hold_that_waits(database: Database) -> None:
+    """The silent node's job turns out to have ended before what was computed, and before what was not yet."""
+    for seq in range(4):
+        rows = steady(T0 + seq * MINUTE, T0 + (seq + 1) * MINUTE, 0, 0, **BUSY)
+        held = [hold("100"), hold("101", devices=(1,))]
+        devices = [gpu("GPU-0"), gpu("GPU-1")]
+        ingest(database, packed(segment(rows, seq=seq, holdings=held, devices=devices)), NOW)
+        ingest(database, packed(segment(node="n2", seq=seq, holdings=[hold("102")], devices=[gpu("GPU-2")])), NOW)
+        roll_up(database, wait_ms=3 * MINUTE)
+    ended = [told("101", T0, T0 + 90 * SECOND), told("102", T0, T0 + 3 * MINUTE + 30 * SECOND)]
+    last_ms = T0 + 4 * MINUTE
+    store(database, segment(node="ctl", devices=[], accounting=ended, first_ms=last_ms, last_ms=last_ms))
+    found = {each["run"].split("@")[0]: each["held_ms"] for each in hours(database)}
+    assert found == {"c1:100": 4 * MINUTE, "c1:101": 90 * SECOND, "c1:102": 3 * MINUTE + 30 * SECOND}

@@ -103,9 +103,9 @@ AT_ONCE = StoreSettings(seal_after_s=0, merge_after_s=0)
 def stored(batches: list[list[Segment]], *, between: bool) -> Iterator[Database]:
     """``between`` the batches the hours are computed, and rows are sealed and their days merged."""
     with TemporaryDirectory() as directory, empty_store(Path(directory)) as database:
-        for batch in batches:
+        for number, batch in enumerate(batches):
             ingest(database, packed(*batch), NOW)
-            while between and roll_up(database, limit=3):
+            while between and roll_up(database, limit=3, wait_ms=20 * MINUTE * (number % 2)):
                 pass
             if between:
                 seal(database, AT_ONCE, NOW)
