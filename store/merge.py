@@ -10,8 +10,9 @@ import pyarrow as pa
 from store import manifest, parquet, repair
 from store.database import Cursor, Database
 from store.dirty import as_of_ms
+from store.errors import StoreError, StoreStopped
 from store.manifest import DAY_MS, SealedFile
-from store.samples import of_files
+from store.samples import FOLDER, of_files
 from store.schema import SAMPLE_COLUMNS
 from store.seal import ORDER, ROWS_IN_MEMORY, Step, spans, write_file
 from store.settings import StoreSettings
@@ -48,12 +49,19 @@ def _merge_day(cursor: Cursor, day: int, now_ms: int, step: Step) -> int:
         step("before the file")
         file, written = write_file(cursor, day, _sorted(cursor, source, old), parquet.DAILY)
     step("before the list")
-    with cursor.transaction():
-        manifest.add(cursor, file, written, now_ms)
-        manifest.drop(cursor, [each.file for each in old], now_ms)
-        repair.follow(cursor, changed)
-        repair.done(cursor, day, mark)
-        step("before the commit")
+    try:
+        with cursor.transaction():
+            manifest.add(cursor, file, written, now_ms)
+            manifest.drop(cursor, [each.file for each in old], now_ms)
+            repair.follow(cursor, changed)
+            repair.done(cursor, day, mark)
+            step("before the commit")
+    except StoreStopped:
+        raise  # whether it was committed is seen at the next start
+    except StoreError:
+        # On a full disk each try would leave another file of a whole day.
+        (cursor.database.directory / FOLDER / file).unlink(missing_ok=True)
+        raise
     step("after the commit")
     return written.rows
 

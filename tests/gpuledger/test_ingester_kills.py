@@ -15,7 +15,20 @@ from store.inbox import Inbox
 from store.ingest import ingest
 from store.rollup import roll_up
 from store.segment import Segment
-from tests.store.building import HOUR, MINUTE, T0, empty_store, gpu, hold, hours, named, packed, segment, steady
+from tests.store.building import (
+    HOUR,
+    MINUTE,
+    T0,
+    empty_store,
+    gpu,
+    hold,
+    hours,
+    named,
+    names_of,
+    packed,
+    segment,
+    steady,
+)
 
 YEAR = 365 * 24 * HOUR  # in the past of whoever runs the test
 BEGIN = T0 - YEAR
@@ -95,7 +108,7 @@ def settled(data: Path) -> dict[str, Any]:
             pass
         with database.cursor() as cursor:
             rows = cursor.tuples("SELECT gpu_key, ts_ms, span_ms, run_key FROM hot ORDER BY ALL")
-            stored = cursor.tuples("SELECT name, rows FROM segment ORDER BY ALL")
+            stored = names_of(cursor)
         return {"rows": rows, "stored": stored, "hours": hours(database), "minutes": named(database, "gpu_minute")}
 
 

@@ -16,7 +16,7 @@ from store.rollup import roll_up
 from store.samples import FOLDER, MAX_TIME_MS, kept_from_ms, samples
 from tests.soak.life import SETTINGS
 from tests.soak.load import FROM_MS, ROWS, SPAN_MS, Nodes, name_of, node_of, slot_of, utilization
-from tests.store.building import HOUR
+from tests.store.building import HOUR, names_of
 
 ROLLUPS: Final = ("gpu_minute", "gpu_hour", "node_hour", "node_day", "holder_hour", "holder_day")
 
@@ -69,7 +69,7 @@ def look(data: Path, nodes: Nodes, tally: Tally) -> None:
 
 def _settled_doubts(cursor: Cursor, nodes: Nodes) -> set[int]:
     """Return the numbers of all segments that must be there. Of those in doubt the store says which it has."""
-    names = {name for (name,) in cursor.tuples("SELECT name FROM segment")}
+    names = names_of(cursor)
     arrived = {number for number in nodes.in_doubt if name_of(number) in names}
     nodes.in_doubt -= arrived
     nodes.acknowledged |= arrived

@@ -115,5 +115,4 @@ def test_what_finds_no_room_is_done_when_there_is(tmp_path: Path, work: str, ste
         kept = [row for row in before if row[1] > T0 + DAY_MS] if work == "retention" else before
         assert rows(database) == kept
         assert not (tmp_path / COPY_FOLDER).exists()
-        if work == "seal":
-            assert unlisted(database) == set()
+        assert unlisted(database) == set()

@@ -140,7 +140,7 @@ def test_a_later_agent_s_columns_and_fields_do_no_harm(database: Database) -> No
     data = _sealed(whole, msgspec.msgpack.encode(content))
     assert ingest(database, [(whole.name, data)], NOW).segments == 1
     with database.cursor() as cursor:
-        assert cursor.tuples("SELECT unknown_columns FROM segment") == [("fan_rpm",)]
+        assert cursor.tuples("FROM unknown_column") == [("fan_rpm",)]
         assert cursor.scalar("SELECT count(*) FROM hot WHERE util_pct = 5") == 360
 
 
