@@ -3,7 +3,7 @@
 from typing import Final
 
 from analytics.schedule import Job
-from store.backup import remove_working
+from store.aside import remove_working
 from store.checkpoint import fold
 from store.database import Database
 from store.manifest import remove_unlisted

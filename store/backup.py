@@ -7,19 +7,20 @@ retention go on as well.
 """
 
 import contextlib
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from store import manifest, migrations
-from store.connection import COPY_FOLDER, SEALED_FOLDER
-from store.copies import CopiedFile, Manifest, copy, finish, link, refuse_without_room, second_name
+from store import migrations
+from store.aside import keep_sealed, working
+from store.connection import SEALED_FOLDER
+from store.copies import CopiedFile, Manifest, copy, finish, link, refuse_without_room
 from store.database import FILE_NAME, Cursor, Database
 from store.dirty import as_of_ms
 from store.errors import StoreError
+from store.samples import MAX_TIME_MS
 
 Step = Callable[[str], None]
 """Hears what is done next; what it raises ends the backup, which then is not whole."""
@@ -50,15 +51,15 @@ def back_up(database: Database, target: Path, now_ms: int, version: str, step: S
         refuse_without_room(target, sum(file.stat().st_size for file in data.glob(f"{FILE_NAME}*")))
         step("inbox")
         files = dict(_aside(data, target))
-        with _copying(database) as working:
+        with working(database) as place:
             step("database")
-            state, database_files = _of_database(database, working, target)
+            state, database_files = _of_database(database, place, target)
             for file in database_files:
                 files[file.path] = file
             for name in state.sealed:
                 step(f"sealed file {name}")
                 path = f"{SEALED_FOLDER}/{name}"
-                files[path] = link(working / path, target, path)
+                files[path] = link(place / path, target, path)
         files |= dict(_aside(data, target, known=frozenset(files)))
         whole = Manifest(
             version=version,
@@ -96,62 +97,37 @@ def _aside(data: Path, target: Path, known: frozenset[str] = frozenset()) -> Ite
                 yield path, copy(data / path, target, path)
 
 
-@contextlib.contextmanager
-def _copying(database: Database) -> Iterator[Path]:
-    if not database.copier.acquire(blocking=False):
-        raise StoreError("Another backup is being made; make this one when that is done.")
-    working = database.directory / COPY_FOLDER
-    try:
-        remove_working(database.directory)
-        (working / SEALED_FOLDER).mkdir(mode=0o700, parents=True)
-        yield working
-    finally:
-        remove_working(database.directory)
-        database.copier.release()
-
-
-def remove_working(data: Path) -> None:
-    """Removes what a backup works with, as a crash leaves it; none must be under way."""
-    shutil.rmtree(data / COPY_FOLDER, ignore_errors=True)
-
-
-def _of_database(database: Database, working: Path, target: Path) -> tuple[_State, list[CopiedFile]]:
+def _of_database(database: Database, place: Path, target: Path) -> tuple[_State, list[CopiedFile]]:
     with database.cursor() as cursor:
         if database.read_only:
             # Nobody writes: the file and its log are as they are.
             with cursor.snapshot():
-                state = _state(cursor, database.directory, working)
+                state = _state(cursor, place)
             found = sorted(database.directory.glob(f"{FILE_NAME}*"))
             return state, [copy(file, target, file.name) for file in found if file.is_file()]
-        state = _copy_database(cursor, working)
-    made = working / FILE_NAME
+        state = _copy_database(cursor, place)
+    made = place / FILE_NAME
     return state, [copy(made, target, FILE_NAME)]
 
 
-def _copy_database(cursor: Cursor, working: Path) -> _State:
-    folder = cursor.database.directory
+def _copy_database(cursor: Cursor, place: Path) -> _State:
     own = cursor.scalar("SELECT current_database()")
-    name = str(working / FILE_NAME).replace("'", "''")
+    name = str(place / FILE_NAME).replace("'", "''")
     cursor.execute(f"ATTACH '{name}' AS {_NAME}")
     try:
         with cursor.beside():
-            state = _state(cursor, folder, working)
+            state = _state(cursor, place)
             cursor.execute(f'COPY FROM DATABASE "{own}" TO {_NAME}')
     finally:
         cursor.execute(f"DETACH {_NAME}")  # which folds its log into the file
     return state
 
 
-def _state(cursor: Cursor, data: Path, working: Path) -> _State:
+def _state(cursor: Cursor, place: Path) -> _State:
     """Returns what the transaction sees, and gives the files that it lists a second name."""
     own = "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND NOT internal"
     tables = sorted(name for (name,) in cursor.tuples(own))
-    listed = manifest.files(cursor)
-    for each in listed:
-        aside = working / SEALED_FOLDER / each.file
-        aside.parent.mkdir(exist_ok=True)
-        if not second_name(data / SEALED_FOLDER / each.file, aside):
-            shutil.copyfile(data / SEALED_FOLDER / each.file, aside)
+    listed = keep_sealed(cursor, place, 0, MAX_TIME_MS)
     return _State(
         rows={name: cursor.scalar(f'SELECT count(*) FROM "{name}"') for name in tables},  # noqa: S608 - our tables
         sealed=[each.file for each in listed],

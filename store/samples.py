@@ -21,14 +21,14 @@ _FILES: Final = """
 
 
 @contextlib.contextmanager
-def samples(cursor: Cursor, from_ms: int, to_ms: int) -> Iterator[None]:
+def samples(cursor: Cursor, from_ms: int, to_ms: int, folder: str = FOLDER) -> Iterator[None]:
     """Makes ``samples`` readable by the cursor's statements inside the block, which all see the same rows.
 
     The view holds every row that ends in (from_ms, to_ms], and maybe others: a query gives its own limits. It has the
-    columns of schema.SAMPLE_COLUMNS.
+    columns of schema.SAMPLE_COLUMNS. ``folder`` is where in the data directory the sealed files are read.
     """
     with cursor.snapshot():
-        cursor.execute(f"CREATE OR REPLACE TEMP VIEW samples AS {_source(cursor, from_ms, to_ms)}")
+        cursor.execute(f"CREATE OR REPLACE TEMP VIEW samples AS {_source(cursor, from_ms, to_ms, folder)}")
         yield
         cursor.execute("DROP VIEW samples")
 
@@ -48,22 +48,22 @@ def sealed_bytes(cursor: Cursor) -> int:
     return int(cursor.scalar("SELECT coalesce(sum(bytes), 0)::BIGINT FROM sealed"))
 
 
-def _source(cursor: Cursor, from_ms: int, to_ms: int) -> str:
+def _source(cursor: Cursor, from_ms: int, to_ms: int, folder: str) -> str:
     parts = [f"SELECT {', '.join(SAMPLE_COLUMNS)} FROM hot"]  # noqa: S608 - names of the catalogue
     renamed = bool(cursor.scalar("SELECT count(*) FROM run_alias"))
     # Files of one set of columns are read together: nobody has to open them all to find out what they hold.
     for columns, files in cursor.tuples(_FILES, {"from_ms": from_ms, "to_ms": to_ms}):
-        parts.append(of_files(cursor, columns, files, renamed=renamed))
+        parts.append(of_files(cursor, columns, files, renamed=renamed, folder=folder))
     return " UNION ALL BY NAME ".join(parts)
 
 
-def of_files(cursor: Cursor, columns: str, files: list[str], *, renamed: bool) -> str:
+def of_files(cursor: Cursor, columns: str, files: list[str], *, renamed: bool, folder: str = FOLDER) -> str:
     """Returns a SELECT of the rows of sealed files that have these columns, joined by commas.
 
     ``renamed``: whether runs may have been found to be others since the files were written.
     """
     known = [name for name in columns.split(",") if name in SAMPLE_COLUMNS]
-    paths = ", ".join(f"'{_quoted(cursor, file)}'" for file in files)
+    paths = ", ".join(f"'{_quoted(cursor, folder, file)}'" for file in files)
     source = f"read_parquet([{paths}])"
     if not renamed:
         return f"SELECT {', '.join(known)} FROM {source}"  # noqa: S608 - names of the manifest
@@ -71,5 +71,5 @@ def of_files(cursor: Cursor, columns: str, files: list[str], *, renamed: bool) -
     return f"SELECT {named} FROM {source} s LEFT JOIN run_alias a ON a.old_key = s.run_key"  # noqa: S608 - the same
 
 
-def _quoted(cursor: Cursor, file: str) -> str:
-    return str(cursor.database.directory / FOLDER / file).replace("'", "''")
+def _quoted(cursor: Cursor, folder: str, file: str) -> str:
+    return str(cursor.database.directory / folder / file).replace("'", "''")

@@ -10,7 +10,7 @@ from typing import Final
 
 from store.catalog import METRICS, Kind, Metric
 from store.database import Cursor
-from store.samples import MAX_TIME_MS, samples
+from store.samples import FOLDER, MAX_TIME_MS, samples
 
 _HOUR_MS: Final = 3_600_000
 
@@ -105,12 +105,13 @@ VIEWS: Final[dict[str, str]] = {
 
 
 @contextlib.contextmanager
-def views(cursor: Cursor, from_ms: int = 0, to_ms: int = MAX_TIME_MS) -> Iterator[None]:
+def views(cursor: Cursor, from_ms: int = 0, to_ms: int = MAX_TIME_MS, folder: str = FOLDER) -> Iterator[None]:
     """Makes the views, and ``samples``, readable by the cursor's statements inside the block, all of one snapshot.
 
-    Raw rows are those that end in (from_ms, to_ms], and maybe others: files outside are not opened.
+    Raw rows are those that end in (from_ms, to_ms], and maybe others: files outside are not opened. ``folder`` is where
+    in the data directory the sealed files are read.
     """
-    with samples(cursor, from_ms, to_ms):
+    with samples(cursor, from_ms, to_ms, folder):
         for name, statement in VIEWS.items():
             cursor.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {statement}")
         yield

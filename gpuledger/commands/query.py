@@ -1,7 +1,5 @@
 """`gpuledger query`."""
 
-import csv
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,12 +53,11 @@ def _at_rest(settings: Settings, data: Path, sql: str, limit: int, timeout_s: in
 
 
 def _printed(found: "Found", form: str) -> str:
-    if form == "json":
-        return as_json([_named(found.columns, row) for row in found.rows])
-    if form == "csv":
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([found.columns, *found.rows])
-        return text.getvalue()
+    if form != "text":
+        from dashboard.api_rows import as_csv
+
+        rows = [_named(found.columns, row) for row in found.rows]
+        return as_json(rows) if form == "json" else as_csv(rows) if rows else ",".join(found.columns)
     names = [str(position) for position in range(len(found.columns))]
     shown: list[Row] = [dict(zip(names, row, strict=True)) for row in found.rows]
     columns = [(heading, _cell(name)) for heading, name in zip(found.columns, names, strict=True)]
