@@ -16,6 +16,8 @@ ARROW_TYPE: Final[dict[str, pa.DataType]] = {
     "i1": pa.int8(), "i2": pa.int16(), "i4": pa.int32(), "i8": pa.int64(),
 }  # fmt: skip
 
+_NUMPY_TYPE: Final = {name: np.dtype(f"<{name}") for name in ARROW_TYPE}
+
 HOUR_MS: Final = 3_600_000
 MAX_SPAN_MS: Final = 900_000
 """A row stands for at most a quarter of an hour, whatever it says: rollups need look no further back than that."""
@@ -24,14 +26,18 @@ _Ints = npt.NDArray[np.int64]
 
 
 class Rows:
-    """The rows of one segment, checked: which device and holding each belongs to, and the columns nobody knows."""
+    """The rows of one segment, checked: which device and holding each belongs to, and the columns nobody knows.
+
+    ``stretches``: start and end of the times that the rows lie in, in ms: apart where nothing lies between for an hour.
+    A node whose clock is set while it runs has rows of two times, years apart perhaps, in one segment.
+    """
 
     def __init__(self, segment: Segment) -> None:
         table = segment.samples
         self.count = table.rows
         self.unknown = sorted(table.columns.keys() - STRUCTURE.keys() - BY_NAME.keys())
         self.ts_ms = required(table.columns, "ts_ms", table.rows)
-        self.span_ms = np.clip(required(table.columns, "span_ms", table.rows), 0, MAX_SPAN_MS)
+        self.span_ms = required(table.columns, "span_ms", table.rows).clip(0, MAX_SPAN_MS)
         self.device = required(table.columns, "device", table.rows)
         self.holding = optional(table.columns, "holding", table.rows)  # -1: none
         last = len(segment.devices) - 1
@@ -41,29 +47,31 @@ class Rows:
             listed = listed and -1 <= self.holding.min() <= self.holding.max() < len(segment.holdings)
         if not listed:
             raise SegmentError("segment refused: it names a device or holding that it does not list")
-        self.metrics = {metric.name: _metric(metric, table.columns, table.rows) for metric in METRICS}
+        known = (BY_NAME[name] for name in table.columns if name in BY_NAME)
+        self.metrics = {metric.name: _fitting(metric, table.columns[metric.name], table.rows) for metric in known}
+        self.stretches = _stretches(self.ts_ms, self.ts_ms - self.span_ms)
 
     def renumber(self, holdings: Sequence[int]) -> None:
         """Gives each row the new position of its holding, -1 for none."""
         self.holding = np.array([*holdings, -1], np.int64)[self.holding]
 
-    @property
-    def stretches(self) -> list[tuple[int, int]]:
-        """Start and end of the times that the rows lie in, in ms: apart where nothing lies between for an hour.
-
-        A node whose clock is set while it runs has rows of two times, years apart perhaps, in one segment.
-        """
-        order = np.argsort(self.ts_ms, kind="stable")
-        ends, starts = self.ts_ms[order], (self.ts_ms - self.span_ms)[order]
-        cuts = np.flatnonzero(np.diff(ends) > HOUR_MS) + 1
-        parts = zip(np.split(starts, cuts), np.split(ends, cuts), strict=True)
-        return [(int(start.min()), int(end[-1])) for start, end in parts if len(end)]
-
     def held_devices(self) -> set[tuple[int, int]]:
         """Returns the (holding, device) pairs that rows name, positions in the segment's lists."""
-        held = self.holding >= 0
-        pairs = np.unique(self.holding[held] * 65536 + self.device[held])
-        return {divmod(int(pair), 65536) for pair in pairs}
+        pairs = self.holding * 65536 + self.device
+        return {divmod(pair, 65536) for pair in set(pairs.tolist()) if pair >= 0}
+
+
+def _stretches(ends: _Ints, starts: _Ints) -> list[tuple[int, int]]:
+    if not len(ends):
+        return []
+    first, last = int(ends.min()), int(ends.max())
+    if last - first <= HOUR_MS:
+        return [(int(starts.min()), last)]
+    order = np.argsort(ends, kind="stable")
+    ends, starts = ends[order], starts[order]
+    cuts = np.flatnonzero(np.diff(ends) > HOUR_MS) + 1
+    parts = zip(np.split(starts, cuts), np.split(ends, cuts), strict=True)
+    return [(int(start.min()), int(end[-1])) for start, end in parts]
 
 
 class Keys:
@@ -95,52 +103,80 @@ def table(parts: Sequence[tuple[Rows, Keys]]) -> pa.Table:
         "baseline_mib": pa.concat_arrays([k.baselines.take(pa.array(r.device)) for r, k in parts]),
     }
     for metric in METRICS:
-        columns[metric.name] = _in_range(metric, pa.concat_arrays([part.metrics[metric.name] for part in rows]))
+        columns[metric.name] = _in_range(metric, _joined(metric, rows))
     return pa.table(columns)
 
 
-def _array(column: Column, rows: int) -> pa.Array:
-    kind = ARROW_TYPE.get(column.dtype)
-    if kind is None:
-        raise SegmentError(f"segment refused: {column.dtype} is not a type of integers")
-    valid = pa.py_buffer(column.valid) if column.valid else None
-    return pa.Array.from_buffers(kind, rows, [valid, pa.py_buffer(column.data)])
+def _joined(metric: Metric, parts: Sequence[Rows]) -> pa.Array:
+    """Returns one column of all parts: a join of their bytes, and of their bitmaps only where one has any."""
+    rows, kind = sum(part.count for part in parts), ARROW_TYPE[metric.dtype]
+    found = [part.metrics.get(metric.name) for part in parts]
+    if not any(found):
+        return pa.nulls(rows, kind)
+    width = int(metric.dtype[1])
+    data = b"".join(
+        [bytes(width * part.count) if one is None else one.data for one, part in zip(found, parts, strict=True)]
+    )
+    if all(one is not None and not one.valid for one in found):
+        return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(data)])
+    valid = np.ones(rows, np.bool_)
+    end = 0
+    for one, part in zip(found, parts, strict=True):
+        begin, end = end, end + part.count
+        if one is None:
+            valid[begin:end] = False
+        elif one.valid:
+            valid[begin:end] = _bits(one, part.count)
+    bitmap = np.packbits(valid, bitorder="little")
+    return pa.Array.from_buffers(kind, rows, [pa.py_buffer(bitmap), pa.py_buffer(data)])
+
+
+def _bits(column: Column, rows: int) -> npt.NDArray[np.bool_]:
+    return np.unpackbits(np.frombuffer(column.valid, np.uint8), count=rows, bitorder="little").view(np.bool_)
 
 
 def required(columns: dict[str, Column], name: str, rows: int) -> _Ints:
     """Returns a column as int64; raises SegmentError where it is not there or not complete."""
-    found = optional(columns, name, rows, missing=None)
-    if rows and found.size != rows:
-        raise SegmentError(f"segment refused: its rows have no complete column {name}")
-    return found
+    column = columns.get(name)
+    if column is None or (column.valid and not _bits(column, rows).all()):
+        if rows:
+            raise SegmentError(f"segment refused: its rows have no complete column {name}")
+        return np.zeros(0, np.int64)
+    return _integers(column)
 
 
-def optional(columns: dict[str, Column], name: str, rows: int, missing: int | None = -1) -> _Ints:
-    """Returns a column as int64 with ``missing`` where it is NULL; an empty one where that is None and any is NULL."""
+def optional(columns: dict[str, Column], name: str, rows: int) -> _Ints:
+    """Returns a column as int64 with -1 where it is NULL."""
     column = columns.get(name)
     if column is None:
-        return np.full(0 if missing is None else rows, missing or 0, np.int64)
-    array = _array(column, rows)
-    if array.null_count:
-        if missing is None:
-            return np.empty(0, np.int64)
-        array = pc.fill_null(array.cast(pa.int64()), missing)
-    return np.asarray(array.to_numpy(zero_copy_only=False), np.int64)
+        return np.full(rows, -1, np.int64)
+    values = _integers(column)
+    return np.where(_bits(column, rows), values, -1) if column.valid else values
 
 
-def _metric(metric: Metric, columns: dict[str, Column], rows: int) -> pa.Array:
-    column, wanted = columns.get(metric.name), ARROW_TYPE[metric.dtype]
-    if column is None:
-        return pa.nulls(rows, wanted)
-    array = _array(column, rows)
-    if array.type == wanted:
-        return array
-    try:  # a node of another version may use a wider or narrower type
-        return array.cast(wanted)
+def _integers(column: Column) -> _Ints:
+    kind = _NUMPY_TYPE.get(column.dtype)
+    if kind is None:
+        raise SegmentError(f"segment refused: {column.dtype} is not a type of integers")
+    return np.frombuffer(column.data, kind).astype(np.int64)
+
+
+def _fitting(metric: Metric, column: Column, rows: int) -> Column:
+    """Returns a metric's column in its own type: a node of another version may use a wider or narrower one."""
+    if column.dtype == metric.dtype:
+        return column
+    kind = ARROW_TYPE.get(column.dtype)
+    if kind is None:
+        raise SegmentError(f"segment refused: {column.dtype} is not a type of integers")
+    valid = pa.py_buffer(column.valid) if column.valid else None
+    array = pa.Array.from_buffers(kind, rows, [valid, pa.py_buffer(column.data)])
+    try:
+        fits = array.cast(ARROW_TYPE[metric.dtype])
     except pa.ArrowInvalid as error:
         raise SegmentError(
             f"segment refused: column {metric.name} has values that do not fit {metric.dtype}"
         ) from error
+    return Column(metric.dtype, fits.fill_null(0).to_numpy().tobytes(), column.valid)
 
 
 def _in_range(metric: Metric, array: pa.Array) -> pa.Array:

@@ -43,7 +43,7 @@ class HostRows:
         ts_ms, span_ms, cpu_ms = found["ts_ms"], found["span_ms"], found["cpu_ms"]
         can_be = (ts_ms - span_ms >= earliest_ms) & (ts_ms <= latest_ms) & (span_ms > 0) & (span_ms <= MAX_SPAN_MS)
         can_be &= (cpu_ms >= 0) & (cpu_ms <= span_ms * _MOST_CORES) & (found["holding"] >= 0)
-        self.columns = {name: values[can_be] for name, values in found.items()}
+        self.columns = found if can_be.all() else {name: values[can_be] for name, values in found.items()}
 
     @property
     def count(self) -> int:
@@ -63,20 +63,22 @@ Placed = tuple[HostRows, int, Sequence[int]]
 
 def keep(cursor: Cursor, told: Sequence[Placed]) -> None:
     """Adds the rows of all segments, minute by minute."""
-    parts = [_table(*each) for each in told if each[0].count]
+    parts = [each for each in told if each[0].count]
     if not parts:
         return
-    with cursor.table("batch_host", pa.concat_tables(parts)):
+    with cursor.table("batch_host", _table(parts)):
         cursor.execute(_INSERT)
 
 
-def _table(rows: HostRows, node_key: int, run_keys: Sequence[int]) -> pa.Table:
-    columns = rows.columns
+def _table(parts: Sequence[Placed]) -> pa.Table:
+    columns = {name: np.concatenate([rows.columns[name] for rows, _, _ in parts]) for name in parts[0][0].columns}
     return pa.table(
         {
             **{name: columns[name] for name in ("ts_ms", "span_ms", "cpu_ms")},
             "mem_mib": pa.array(columns["mem_mib"], mask=columns["mem_mib"] < 0),
-            "node_key": np.full(rows.count, node_key, np.int32),
-            "run_key": np.array(run_keys, np.int32)[columns["holding"]],
+            "node_key": np.repeat(
+                np.array([node for _, node, _ in parts], np.int32), [rows.count for rows, _, _ in parts]
+            ),
+            "run_key": np.concatenate([np.array(runs, np.int32)[rows.columns["holding"]] for rows, _, runs in parts]),
         }
     )

@@ -6,6 +6,7 @@ that stands for "not known" in somebody's driver or accounting.
 
 import math
 import re
+from functools import cache
 from typing import Final, TypeVar
 
 import msgspec
@@ -83,24 +84,21 @@ def without_impossible(segment: Segment, latest_ms: int) -> Segment:
     Texts are cut to what anybody reads.
     """
 
-    def at(*moments: int) -> bool:
-        return all(CLOCK_UNSET_MS <= moment <= latest_ms for moment in moments)
-
     def event(one: Event) -> bool:
-        return at(one.ts_ms)
+        return CLOCK_UNSET_MS <= one.ts_ms <= latest_ms
 
     def null(one: NullReason) -> bool:
-        return at(one.from_ms, one.to_ms)
+        return CLOCK_UNSET_MS <= one.from_ms <= latest_ms and CLOCK_UNSET_MS <= one.to_ms <= latest_ms
 
     def probe(one: ProbeRun) -> bool:
-        return at(one.at_ms) and 0 <= one.duration_ms <= _MOST
+        return CLOCK_UNSET_MS <= one.at_ms <= latest_ms and 0 <= one.duration_ms <= _MOST
 
     def process(one: ProcessSeen) -> bool:
         placed = 0 <= one.device < len(segment.devices) and (
             one.holding is None or 0 <= one.holding < len(segment.holdings)
         )
         sized = 0 <= one.pid <= _MOST and 0 < one.count <= _MOST and 0 <= (one.uid or 0) <= _COUNTS["uid"]
-        return placed and sized and at(one.from_ms, one.to_ms) and one.from_ms <= one.to_ms
+        return placed and sized and CLOCK_UNSET_MS <= one.from_ms <= one.to_ms <= latest_ms
 
     return msgspec.structs.replace(
         segment,
@@ -150,12 +148,18 @@ def _fitting(process: ProcessSeen) -> ProcessSeen:
 
 def cut(one: T) -> T:
     """Returns the part of a segment with its longest texts cut: Slurm's own names have 1024 letters at most."""
-    long = {
-        name: value[:MAX_LETTERS]
-        for name in one.__struct_fields__
-        if isinstance(value := getattr(one, name), str) and len(value) > MAX_LETTERS
-    }
+    long = {}
+    for name in _texts(type(one)):
+        value = getattr(one, name)
+        if value is not None and len(value) > MAX_LETTERS:
+            long[name] = value[:MAX_LETTERS]
     return msgspec.structs.replace(one, **long) if long else one
+
+
+@cache
+def _texts(kind: type[msgspec.Struct]) -> tuple[str, ...]:
+    """Returns the fields that are text, or text or None."""
+    return tuple(field.name for field in msgspec.structs.fields(kind) if field.type in (str, str | None))
 
 
 def _known(device: Device) -> Device:
@@ -164,9 +168,10 @@ def _known(device: Device) -> Device:
     total_mib, limit_w = device.mem_total_mib, device.power_limit_w
     possible_total = total_mib is None or 0 < total_mib <= _MOST
     possible_limit = limit_w is None or (math.isfinite(limit_w) and 0 < limit_w <= _MOST_W)
-    rates = {name: rate for name in ("pcie_mib_s", "nvlink_mib_s") if (rate := getattr(device, name)) is not None}
-    if possible_total and possible_limit and all(0 < rate <= _MOST for rate in rates.values()):
+    possible_rates = 0 < (device.pcie_mib_s or 1) <= _MOST and 0 < (device.nvlink_mib_s or 1) <= _MOST
+    if possible_total and possible_limit and possible_rates and device.pcie_mib_s != 0 and device.nvlink_mib_s != 0:
         return device
+    rates = {name: rate for name in ("pcie_mib_s", "nvlink_mib_s") if (rate := getattr(device, name)) is not None}
     return msgspec.structs.replace(
         device,
         mem_total_mib=total_mib if possible_total else None,
