@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from store.catalog import BY_NAME, STRUCTURE
 from store.segment import Column, Device, Holding, Segment, Table, encode, segment_name
-from tests.store.building import MINUTE, gpu, hold
+from tests.store.building import MINUTE, gpu, hold, told
 
 NODES: Final = 4
 GPUS: Final = 4
 HELD: Final = 2
-"""GPUs that the day's job holds; the others are free."""
+"""GPUs that the day's job holds; the others are free. Accounting counts one more, which no node shows."""
 STEPS: Final = 10
 ROWS: Final = STEPS * GPUS
 SPAN_MS: Final = STEPS * MINUTE
@@ -64,7 +64,9 @@ def build(number: int) -> Segment:
     devices = np.tile(np.arange(GPUS), STEPS)
     day_ms = FROM_MS + day * A_DAY * SPAN_MS
     end_ms = day_ms + A_DAY * SPAN_MS if of_day == A_DAY - 1 else None
-    job: Holding = hold(f"{1 + NODES * day + node}", day_ms, end_ms, range(HELD))
+    job_id = f"{1 + NODES * day + node}"
+    job: Holding = hold(job_id, day_ms, end_ms, range(HELD))
+    accounted = [told(job_id, day_ms, end_ms, alloc_gpus=HELD + 1, nodes=(f"n{node}",))] if end_ms else []
     columns = {
         "ts_ms": ends,
         "span_ms": np.full(ROWS, MINUTE),
@@ -77,7 +79,7 @@ def build(number: int) -> Segment:
     return Segment(
         node=f"n{node}", boot_id="b0", seq=slot, cluster="c1", agent="0.1.0", interval_ms=MINUTE, slurm=True,
         first_ms=first_ms, last_ms=int(ends[-1]), written_ms=int(ends[-1]),
-        devices=tuple(owned), holdings=(job,),
+        devices=tuple(owned), holdings=(job,), accounting=tuple(accounted),
         samples=Table(ROWS, {"holding": held} | {name: _column(name, values) for name, values in columns.items()}),
     )  # fmt: skip
 

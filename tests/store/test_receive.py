@@ -205,6 +205,13 @@ def test_a_client_that_goes_away_leaves_nothing_behind(door: Door) -> None:
     assert door.inbox.waiting == 1
 
 
+def test_whoever_delivers_does_not_wait_for_the_database(door: Door) -> None:
+    assert door.post(GOOD).status == 200
+    with door.database.cursor() as cursor, cursor.transaction():
+        cursor.execute("DELETE FROM hot")
+        assert door.post(GOOD).status == 200
+
+
 def test_many_nodes_at_once(door: Door) -> None:
     statuses: list[int] = []
 
