@@ -12,7 +12,8 @@ from store.database import Database
 from store.errors import StoreError
 from store.export import Exported, export
 from store.manifest import KEEP_GONE_MS
-from store.seal import merge, seal
+from store.merge import merge
+from store.seal import seal
 from store.settings import StoreSettings
 from tests.factories.ledger import Ledger
 from tests.store.building import HOUR, MINUTE, NOW, T0, hold, segment, steady, store
