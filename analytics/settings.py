@@ -60,6 +60,8 @@ class FootprintSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     """Most seconds between two footprints of a run that lasts; with an open finding it is renewed every time."""
     refresh_ratio: Ratio = 0.1
     """Share by which a run that lasts must have grown for a new footprint before that time is over."""
+    refresh_long_ratio: Ratio = 0.04
+    """Share by which a run of more than a day must have grown, while nothing is found on it and it works."""
     rows_at_once: Count = 1_000_000
     """Raw rows worked on together; bounds the memory."""
 

@@ -11,6 +11,7 @@ from analytics.footprint.per_gpu import WRITE_GPUS
 from analytics.footprint.per_run import WRITE_RUNS
 from analytics.model import MINUTE_MS
 from analytics.settings import FootprintSettings
+from store.catalog import BY_NAME
 from store.database import Cursor, Database
 from store.samples import kept_from_ms
 from store.settings import StateSettings
@@ -19,21 +20,36 @@ from store.settings import StateSettings
 # first: figures of a young run are minutes old, and those of a long one cost little. Data that comes late, as from a
 # node that was away or while a store is filled, grows it as well: by the time from the late rows on to the
 # footprint's end. One that is called idle right now is due as soon as it works again: it is to be taken off that list
-# at once.
+# at once. All rows of a run are read for its footprint, so from a day on it has to grow by $long_ratio: a run of two
+# weeks, read every hour, would be read 170 times over. That does not hold for one of which there is something to say:
+# it has an open finding, or in its last hour its GPUs hardly worked or looked busy and did little.
 _DUE: Final = """
-SELECT dirty_run.run_key, gen, coalesce(expected.rows, 0) AS rows
-FROM dirty_run JOIN run USING (run_key)
-LEFT JOIN footprint_run USING (run_key)
-LEFT JOIN (SELECT run_key, sum((least(coalesce(allocation.end_ms, run.end_ms), $data_to_ms) - allocation.start_ms)
-                               // greatest(interval_ms, 1))::BIGINT AS rows
-           FROM allocation JOIN dirty_run USING (run_key) JOIN run USING (run_key) JOIN node USING (node_key)
-           GROUP BY run_key) AS expected USING (run_key)
-WHERE run.end_ms IS NOT NULL OR footprint_run.run_key IS NULL
-   OR greatest($data_to_ms, footprint_run.end_ms) - least(coalesce(from_ms, $data_to_ms), footprint_run.end_ms)
-      >= least($refresh_ms, greatest($refresh_least_ms, $ratio * (footprint_run.end_ms - footprint_run.start_ms)))
+WITH dirty AS (
+    SELECT dirty_run.run_key, gen, run.end_ms IS NOT NULL OR made.run_key IS NULL AS at_once, made.last_row_ms,
+           made.end_ms - made.start_ms AS length_ms,
+           greatest($data_to_ms, made.end_ms) - least(coalesce(from_ms, $data_to_ms), made.end_ms) AS grown_ms
+    FROM dirty_run JOIN run USING (run_key) LEFT JOIN footprint_run AS made USING (run_key)),
+hour AS (
+    SELECT run_key FROM gpu_minute SEMI JOIN (FROM dirty WHERE grown_ms >= $refresh_ms) AS grown USING (run_key)
+    WHERE minute_ms >= $data_to_ms - 60 * $minute_ms GROUP BY run_key
+    HAVING (sum(covered_ms) > 0 AND sum(active_ms + low_ms) <= $hardly * sum(covered_ms))
+        OR (sum(util_pct_sum) >= $busy_util * sum(util_pct_ms)
+            AND coalesce(sum(sm_active_pct_sum) / sum(sm_active_pct_ms) < $little_sm,
+                         sum(mem_util_pct_sum) / sum(mem_util_pct_ms) <= $little_mem_util))),
+told AS (
+    SELECT run_key FROM hour UNION SELECT run_key FROM finding WHERE closed_ms IS NULL),
+expected AS (
+    SELECT run_key, sum((least(coalesce(allocation.end_ms, run.end_ms), $data_to_ms) - allocation.start_ms)
+                        // greatest(interval_ms, 1))::BIGINT AS rows
+    FROM allocation JOIN dirty_run USING (run_key) JOIN run USING (run_key) JOIN node USING (node_key)
+    GROUP BY run_key)
+SELECT run_key, gen, coalesce(expected.rows, 0) AS rows FROM dirty LEFT JOIN expected USING (run_key)
+WHERE at_once
+   OR grown_ms >= greatest(least($refresh_ms, greatest($minute_ms, $ratio * length_ms)), $long_ratio * length_ms)
+   OR (grown_ms >= $refresh_ms AND run_key IN (FROM told))
    OR EXISTS (SELECT 1 FROM finding JOIN gpu_minute ON gpu_minute.run_key = finding.run_key
-              WHERE finding.run_key = dirty_run.run_key AND rule = 'idle_now' AND closed_ms IS NULL
-              AND minute_ms > footprint_run.last_row_ms - $minute_ms AND gpu_minute.active_ms + gpu_minute.low_ms > 0)
+              WHERE finding.run_key = dirty.run_key AND rule = 'idle_now' AND closed_ms IS NULL
+              AND minute_ms > last_row_ms - $minute_ms AND gpu_minute.active_ms + gpu_minute.low_ms > 0)
 ORDER BY run_key"""
 
 # A finished run whose raw rows are gone in part keeps the footprint that it had.
@@ -42,6 +58,8 @@ DELETE FROM dirty_run USING run, footprint_run AS made
 WHERE run.run_key = dirty_run.run_key AND made.run_key = dirty_run.run_key AND made.finished
   AND run.start_ms < $kept_from_ms"""
 
+_HARDLY: Final = 0.05
+"""Share of an hour's readings up to which GPUs hardly worked: a blip must not hide that a run is idle."""
 _CHUNK_BATCHES: Final = 64
 """Batches of raw rows whose results are kept until they are written: figures of each GPU, and when it was idle."""
 
@@ -71,17 +89,24 @@ def footprints(db: Database, now_ms: int, settings: FootprintSettings, states: S
             return 0
         with cur.transaction():
             cur.execute(_LEAVE, {"kept_from_ms": kept_from_ms(cur)})
-        asked = {
-            "data_to_ms": data_to_ms,
-            "refresh_ms": round(settings.refresh_s * 1000),
-            "refresh_least_ms": MINUTE_MS,
-            "minute_ms": MINUTE_MS,
-            "ratio": settings.refresh_ratio,
-        }
-        due = cur.rows(_DUE, asked, _Due)
+        due = cur.rows(_DUE, {"data_to_ms": data_to_ms, **_asked(settings)}, _Due)
         for chunk in _chunks(due, _CHUNK_BATCHES * settings.rows_at_once):
             _renew(cur, chunk, data_to_ms, settings, states)
     return len(due)
+
+
+def _asked(settings: FootprintSettings) -> dict[str, float]:
+    """Thresholds of _DUE, utilization as stored."""
+    return {
+        "refresh_ms": round(settings.refresh_s * 1000),
+        "minute_ms": MINUTE_MS,
+        "ratio": settings.refresh_ratio,
+        "long_ratio": settings.refresh_long_ratio,
+        "hardly": _HARDLY,
+        "busy_util": settings.hollow_util_pct * BY_NAME["util_pct"].per_unit,
+        "little_sm": settings.hollow_wait_sm_pct * BY_NAME["sm_active_pct"].per_unit,
+        "little_mem_util": settings.hollow_mem_util_pct * BY_NAME["mem_util_pct"].per_unit,
+    }
 
 
 def _chunks(due: list[_Due], most_rows: int) -> Iterator[list[_Due]]:

@@ -60,6 +60,73 @@ def test_a_lasting_run_is_renewed_when_it_has_grown(scene: Scene, prints: Any, l
     assert prints.run(job)["end_ms"] == T0 + (length + growth) * MINUTE
 
 
+@pytest.fixture
+def long(scene: Scene, prints: Any) -> str:
+    """A run of thirty hours that worked all the time, with minutes."""
+    job: str = scene.run([busy(30 * 60, sm_active_pct=60)], running=True)
+    prints.make(scene, rolled_up=True)
+    return job
+
+
+def after(prints: Any, minutes: int, **columns: int | None) -> int:
+    """So much more data, whose minutes are as the last one but for these columns; returns how many runs are renewed."""
+    changed = "".join(f", {value if value is not None else 'NULL'} AS {name}" for name, value in columns.items())
+    with prints.db.cursor() as cur:
+        cur.execute(
+            f"INSERT INTO gpu_minute BY NAME SELECT * EXCLUDE n REPLACE (minute_ms + 60000 * n AS minute_ms{changed}) "
+            "FROM (SELECT * FROM (FROM gpu_minute ORDER BY minute_ms DESC LIMIT 1) CROSS JOIN range(1, $1 + 1) t(n))",
+            [minutes],
+        )
+    later(prints, minutes)
+    return int(prints.renew())
+
+
+def test_a_long_run_that_works_is_read_again_when_it_has_grown_by_a_share(prints: Any, long: str) -> None:
+    """All of its rows are read: every hour would be too much."""
+    assert after(prints, 71) == 0
+    assert after(prints, 2) == 1
+    assert prints.run(long)["end_ms"] == T0 + (30 * 60 + 73) * MINUTE
+
+
+@pytest.mark.parametrize(
+    ("columns", "renewed"),
+    [
+        ({}, 0),
+        ({"active_ms": 0, "low_ms": 0}, 1),  # idle
+        ({"active_ms": 2_000, "low_ms": 0}, 1),  # blips
+        ({"active_ms": 20_000, "low_ms": 0}, 0),
+        ({"active_ms": 0, "low_ms": 0, "covered_ms": 0}, 0),  # nothing was read
+        ({"util_pct_sum": 1000 * 60_000, "sm_active_pct_sum": 200 * 60_000}, 1),  # looks busy and does little
+        ({"util_pct_sum": 1000 * 60_000, "sm_active_pct_sum": 500 * 60_000}, 0),
+        (
+            {
+                "util_pct_sum": 1000 * 60_000,
+                "sm_active_pct_sum": None,
+                "mem_util_pct_sum": 0,
+                "mem_util_pct_ms": 60_000,
+            },
+            1,
+        ),
+    ],
+)
+def test_a_long_run_of_which_there_is_something_to_say_is_read_every_hour(
+    prints: Any, long: str, columns: dict[str, int | None], renewed: int
+) -> None:
+    assert after(prints, 59, **columns) == 0
+    assert after(prints, 1, **columns) == renewed
+
+
+def test_a_long_run_with_an_open_finding_is_read_every_hour(prints: Any, long: str) -> None:
+    with prints.db.cursor() as cur:
+        cur.execute(
+            "INSERT INTO finding BY NAME SELECT 1 AS finding_id, run_key, 'hollow' AS rule, 1 AS rule_version, "
+            "$1 AS start_ms, $1 AS end_ms, 1 AS gpu_ms, 'high' AS confidence, 1.0 AS coverage, '' AS title, "
+            "'' AS sentence, '' AS fix, '{}' AS numbers, '{}' AS thresholds, $1 AS found_ms FROM run",
+            [T0],
+        )
+    assert after(prints, 60) == 1
+
+
 @pytest.mark.parametrize("late", [3, 18])
 def test_a_lasting_run_is_renewed_when_an_hour_of_it_comes_late(scene: Scene, prints: Any, late: int) -> None:
     """A store that is being filled, or a node that was away: its end stands still, and what lies before fills."""
