@@ -53,7 +53,8 @@ def back_up(database: Database, target: Path, now_ms: int, version: str, step: S
         files = dict(_aside(data, target))
         with working(database) as place:
             step("database")
-            state, database_files = _of_database(database, place, target)
+            with database.readers.reading():
+                state, database_files = _of_database(database, place, target)
             for file in database_files:
                 files[file.path] = file
             for name in state.sealed:

@@ -18,6 +18,7 @@ from store.connection import connect, sentence
 from store.errors import QueryTimeout, StoreError
 from store.lock import DirectoryLock, refuse_network_file_system
 from store.migrations import migrate, refuse_other_version
+from store.readers import Readers
 from store.settings import StoreSettings
 
 Parameters = Sequence[Any] | Mapping[str, Any] | None
@@ -179,6 +180,7 @@ class Database:
         self.read_only = read_only
         self.writer = threading.RLock()
         self.copier = threading.Lock()
+        self.readers = Readers()
         self.synthetic = False
         self._connection = connection
         self._lock = lock

@@ -10,8 +10,6 @@ from store.database import Cursor
 from store.parquet import Written
 from store.samples import FOLDER
 
-KEEP_GONE_MS: Final = 15 * 60_000
-"""A file off the list is kept for so long: a query that read the list before may still open it."""
 DAY_MS: Final = 86_400_000
 
 
@@ -62,12 +60,11 @@ def drop(cursor: Cursor, names: Sequence[str], now_ms: int) -> None:
     )
 
 
-def sweep(cursor: Cursor, now_ms: int) -> None:
-    """Removes files that have been off the list for a while."""
+def sweep(cursor: Cursor) -> None:
+    """Removes files that are off the list, but for those that somebody who read the list before may still open."""
     folder = cursor.database.directory / FOLDER
-    gone = [
-        name for (name,) in cursor.tuples("SELECT file FROM sealed_gone WHERE gone_ms <= $1", [now_ms - KEEP_GONE_MS])
-    ]
+    may_go = cursor.database.readers.may_go
+    gone = [name for (name,) in cursor.tuples("SELECT file FROM sealed_gone") if may_go(name)]
     for name in gone:
         _remove(folder / name)
     if gone:

@@ -28,7 +28,10 @@ def merge(database: Database, settings: StoreSettings, now_ms: int, step: Step =
     with database.cursor() as cursor:
         times = {"day_ms": DAY_MS, "over_ms": as_of_ms(cursor) - wait_ms, "quiet_ms": now_ms - wait_ms}
         while (day := cursor.scalar(_NEXT, times)) is not None:
-            if rows := _merge_day(cursor, day, now_ms, step):
+            with database.readers.reading():
+                rows = _merge_day(cursor, day, now_ms, step)
+            if rows:
+                manifest.sweep(cursor)
                 return rows
     return 0
 

@@ -5,16 +5,27 @@ from store.database import Cursor, Database
 from store.dirty import as_of_ms
 from store.manifest import DAY_MS
 from store.samples import KEPT_FROM, kept_from_ms
+from store.seal import Step
 from store.settings import StoreSettings
 
 
-def retain(database: Database, settings: StoreSettings, now_ms: int) -> int:
+def retain(database: Database, settings: StoreSettings, now_ms: int, step: Step = lambda _: None) -> int:
     """Removes what is older than the settings keep, counted back from the newest data; returns the raw rows removed.
 
-    Raw rows go by whole days, UTC. Figures of a period are made of hours and stay; hours whose raw rows are gone are
-    not computed anew.
+    Raw rows go by whole days, UTC: files off the list in one transaction, then off the disk. Figures of a period are
+    made of hours and stay; hours whose raw rows are gone are not computed anew.
     """
-    with database.cursor() as cursor, cursor.transaction():
+    with database.cursor() as cursor:
+        removed = _retain(cursor, settings, now_ms, step)
+        step("before the files go")
+        manifest.sweep(cursor)
+        step("after the files went")
+    return removed
+
+
+def _retain(cursor: Cursor, settings: StoreSettings, now_ms: int, step: Step) -> int:
+    with cursor.transaction():
+        step("before the list")
         # A clock that was ahead must not make everything old.
         today_ms = manifest.day_of(min(as_of_ms(cursor), now_ms) + 1) * DAY_MS
         removed = _remove_raw(cursor, today_ms - settings.raw_days * DAY_MS, now_ms)
@@ -23,6 +34,7 @@ def retain(database: Database, settings: StoreSettings, now_ms: int) -> int:
         cursor.execute("DELETE FROM host_minute WHERE minute_ms < $1", minutes_from)
         arrivals.forget(cursor, now_ms)
         cursor.execute("DELETE FROM gpu_hour WHERE hour_ms < $1", [today_ms - settings.hour_days * DAY_MS])
+        step("before the commit")
     return removed
 
 

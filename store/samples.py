@@ -27,7 +27,7 @@ def samples(cursor: Cursor, from_ms: int, to_ms: int, folder: str = FOLDER) -> I
     The view holds every row that ends in (from_ms, to_ms], and maybe others: a query gives its own limits. It has the
     columns of schema.SAMPLE_COLUMNS. ``folder`` is where in the data directory the sealed files are read.
     """
-    with cursor.snapshot():
+    with cursor.database.readers.reading(), cursor.snapshot():
         cursor.execute(f"CREATE OR REPLACE TEMP VIEW samples AS {_source(cursor, from_ms, to_ms, folder)}")
         yield
         cursor.execute("DROP VIEW samples")

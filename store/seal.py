@@ -57,7 +57,7 @@ def seal(database: Database, settings: StoreSettings, now_ms: int, step: Step = 
     """
     rows = 0
     with database.cursor() as cursor:
-        manifest.sweep(cursor, now_ms)
+        manifest.sweep(cursor)
         cold_ms = (as_of_ms(cursor) - round(settings.seal_after_s * 1000)) // HOUR_MS * HOUR_MS
         while (part := _next_part(cursor, cold_ms)) is not None:
             sealed = _seal_part(cursor, part, now_ms, step)

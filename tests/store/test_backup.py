@@ -20,7 +20,7 @@ from store.database import FILE_NAME, Database
 from store.errors import StoreBusy, StoreError
 from store.inbox import Inbox
 from store.ingest import ingest
-from store.manifest import KEEP_GONE_MS, remove_unlisted
+from store.manifest import remove_unlisted
 from store.merge import merge
 from store.restore import restore
 from store.samples import samples
@@ -117,7 +117,7 @@ def test_nothing_waits_and_nothing_is_lost_while_a_backup_is_made(filled: Databa
             store(filled, told(seq := next(seqs), seq))
             seal(filled, AT_ONCE, NOW)
             merge(filled, AT_ONCE, NOW + HOUR)
-            seal(filled, AT_ONCE, NOW + HOUR + KEEP_GONE_MS)  # sweeps what merging replaced
+            seal(filled, AT_ONCE, NOW + HOUR)  # sweeps what merging replaced
 
         thread = threading.Thread(target=work)
         thread.start()

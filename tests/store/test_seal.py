@@ -12,7 +12,7 @@ import pytest
 from store import manifest
 from store.database import Database
 from store.errors import StoreError
-from store.manifest import DAY_MS, KEEP_GONE_MS
+from store.manifest import DAY_MS
 from store.merge import merge
 from store.retention import retain
 from store.samples import FOLDER, count, samples
@@ -95,9 +95,6 @@ def test_late_rows_get_a_file_of_their_own_and_the_day_becomes_one(database: Dat
     assert len(listed(database)) == 2
     assert merge(database, AT_ONCE, NOW) == 0
 
-    # Who read the list before may still open what was on it; later it goes.
-    assert all(path.exists() for path in old)
-    seal(database, AT_ONCE, NOW + KEEP_GONE_MS)
     assert sum(path.exists() for path in old) == 1
 
 
@@ -256,7 +253,6 @@ def test_raw_rows_go_by_the_day_and_hours_stay(database: Database) -> None:
     assert retain(database, StoreSettings(raw_days=10), now_ms) == 360
     assert retain(database, StoreSettings(raw_days=10), now_ms) == 0
     assert len(everything(database)) == 360
-    seal(database, AT_ONCE, now_ms + KEEP_GONE_MS)
     assert (old.exists(), kept.exists()) == (False, True)
     assert not old.parent.exists()
 
@@ -269,6 +265,74 @@ def test_raw_rows_go_by_the_day_and_hours_stay(database: Database) -> None:
         cursor.execute("INSERT INTO dirty_hour VALUES ($1, 1, 99, $1, $2)", [T0, T0 + HOUR])
     store(database)
     assert hours(database) == told_hours
+
+
+RETENTION_STEPS = ("before the list", "before the commit", "before the files go", "after the files went")
+_RETAINING = """
+import os, signal, sys
+from pathlib import Path
+from store.database import Database
+from store.retention import retain
+from store.settings import StoreSettings
+
+def step(name):
+    if name == sys.argv[3]:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+with Database.open(Path(sys.argv[1])) as database:
+    retain(database, StoreSettings(raw_days=10), int(sys.argv[2]), step)
+"""
+
+
+@pytest.mark.parametrize("step", RETENTION_STEPS)
+def test_a_kill_at_any_step_of_retention_leaves_a_day_whole_or_gone(tmp_path: Path, step: str) -> None:
+    with Database.open(tmp_path) as database:
+        fill(database)
+        fill(database, from_ms=T0 + 20 * DAY_MS, seq=1)
+        seal(database, AT_ONCE, NOW)
+        told_hours = hours(database)
+    ended = subprocess.run([sys.executable, "-c", _RETAINING, str(tmp_path), str(T0 + 21 * DAY_MS), step], check=False)
+    assert ended.returncode == -signal.SIGKILL
+    with Database.open(tmp_path) as database:
+        with database.cursor() as cursor:
+            manifest.remove_unlisted(cursor)
+        assert len(everything(database)) == (720 if step.startswith("before the list") or "commit" in step else 360)
+        assert sorted((tmp_path / FOLDER).glob("day=*/*")) == sorted(listed(database))
+        retain(database, StoreSettings(raw_days=10), T0 + 21 * DAY_MS)
+        assert len(everything(database)) == 360
+        assert len(list((tmp_path / FOLDER).glob("day=*"))) == 1
+        assert hours(database) == told_hours
+
+
+def test_a_day_that_is_dropped_stays_readable_for_who_began_before_and_goes_then(database: Database) -> None:
+    fill(database)
+    fill(database, from_ms=T0 + 20 * DAY_MS, seq=1)
+    seal(database, AT_ONCE, NOW)
+    [old, _] = listed(database)
+    with database.cursor() as cursor, samples(cursor, 0, NOW):
+        assert retain(database, StoreSettings(raw_days=10), T0 + 21 * DAY_MS) == 360
+        with database.cursor() as later, samples(later, 0, NOW):
+            assert later.scalar("SELECT count(*) FROM samples") == 360
+        assert old.exists()
+        assert cursor.scalar("SELECT count(*) FROM samples") == 720
+        assert cursor.scalar("SELECT count(util_pct) FROM samples") == 720
+    seal(database, AT_ONCE, NOW)
+    assert not old.exists()
+
+
+def test_a_file_that_somebody_took_away_is_said_and_nothing_is_counted_without_it(database: Database) -> None:
+    fill(database)
+    seal(database, AT_ONCE, NOW)
+    [file] = listed(database)
+    file.unlink()
+    with (
+        database.cursor() as cursor,
+        pytest.raises(StoreError, match="cannot be read") as said,
+        samples(cursor, 0, NOW),
+    ):
+        cursor.scalar("SELECT sum(util_pct) FROM samples")
+    assert file.name in str(said.value)
+    assert "restore" in str(said.value)
 
 
 def test_minutes_and_hours_go_by_their_age(database: Database) -> None:
