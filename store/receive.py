@@ -74,7 +74,7 @@ class Receiver:
             name = await self._take(scope, receive)
         except _Answer as answer:
             if not isinstance(answer, _Tried):
-                self._turned_away.count(answer.status, _address(scope), self._now_ms())
+                self._turned_away.count(answer.status, _address(scope), self._now_ms(), str(answer))
             await _respond(send, answer.status, {"error": str(answer)})
         except _Gone:
             return

@@ -18,6 +18,7 @@ REASONS: Final[Mapping[int, str]] = {
     413: "too large",
     503: "for which there was no room",
 }
+NO_ROOM: Final = 503
 
 
 class TurnedAway:
@@ -26,12 +27,15 @@ class TurnedAway:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._seen: dict[tuple[int, str], list[tuple[int, int]]] = {}
+        self._no_room = ""
 
-    def count(self, status: int, source: str, now_ms: int) -> None:
-        """Counts one delivery; a status that REASONS does not have says nothing of deliveries."""
+    def count(self, status: int, source: str, now_ms: int, said: str = "") -> None:
+        """Counts one delivery and what it was told; a status that REASONS does not have says nothing of deliveries."""
         if status not in REASONS:
             return
         with self._lock:
+            if status == NO_ROOM:
+                self._no_room = said
             self._forget(now_ms)
             if (status, source) not in self._seen and len(self._seen) >= MAX_SOURCES:
                 source = "others"
@@ -52,8 +56,12 @@ class TurnedAway:
         parts = [_part(status, sources) for status, sources in sorted(by_reason.items())]
         if not parts:
             return ""
-        last = f"the last {KEPT_MS // 60_000} min"
-        return f"Deliveries were refused in {last}: {'; '.join(parts)}; run `gpuledger doctor` there."
+        # What a node is refused for is to be seen there, and no room here.
+        if by_reason.keys() - {NO_ROOM}:
+            parts.append("run `gpuledger doctor` there")
+        if NO_ROOM in by_reason:
+            parts.append(self._no_room.rstrip("."))
+        return f"Deliveries were refused in the last {KEPT_MS // 60_000} min: {'; '.join(parts)}."
 
     def _forget(self, now_ms: int) -> None:
         since_ms = now_ms - KEPT_MS
