@@ -20,19 +20,9 @@ DERIVED: Final = (
 """What follows from the rest, to equal rows while raw rows remain; older rows of it are then all that is left."""
 SOURCE: Final = (
     *("meta", "node", "node_driver", "gpu", "run", "allocation", "suspension", "claim", "hot", "sealed", "sealed_gone"),
-    *(
-        "run_alias",
-        "segment",
-        "quarantine",
-        "event",
-        "null_reason",
-        "process",
-        "probe_log",
-        "host_minute",
-        "queue_poll",
-    ),
-    *("queue_pending", "node_state", "slurm_partition", "reservation", "account", "slurm_usage", "slurm_request"),
-    "job_log",
+    *("run_alias", "repair_day", "segment_stretch", "arrival", "unknown_column", "quarantine", "event", "null_reason"),
+    *("process", "probe_log", "host_minute", "queue_poll", "queue_pending", "node_state", "slurm_partition"),
+    *("reservation", "account", "slurm_usage", "slurm_request", "job_log"),
 )
 """What came in, or was noted as it happened."""
 
