@@ -7,18 +7,20 @@ the GPU's row before it, inside its allocation; held time comes from allocations
 from typing import Final
 
 import msgspec
+import pyarrow as pa
 
-from store import spare, sums
+from store import holds, spare, sums
 from store.catalog import METRICS, Kind, Metric
 from store.columns import HOUR_MS, MAX_SPAN_MS
 from store.database import Cursor, Database
 from store.dirty import as_of_ms, mark_all, mark_open
 from store.holders import keep_classes
+from store.parts import Parts
 from store.reduction import STATES, by_minute
 from store.samples import kept_from_ms, samples
-from store.schema import UNPLACED, rollup_columns
+from store.schema import rollup_columns
 from store.settings import StateSettings
-from store.states import ROW_ORDER, parked_sql, state_sql
+from store.states import parked_sql, state_sql
 
 MINUTE_MS: Final = 60_000
 HOLD_WAIT_MS: Final = 90_000
@@ -77,7 +79,7 @@ def roll_up(
         work = cursor.arrow(_WORK, {"limit": limit})
         with cursor.table("work", work):
             if work.num_rows:
-                _recompute(cursor, settings)
+                _recompute(cursor, work, settings)
                 cursor.execute(
                     "DELETE FROM dirty_hour USING work w WHERE dirty_hour.hour_ms = w.hour_ms "
                     "AND dirty_hour.node_key = w.node_key AND dirty_hour.gen = w.gen"
@@ -95,17 +97,19 @@ def _follow_thresholds(cursor: Cursor, settings: StateSettings) -> None:
     cursor.execute("INSERT OR REPLACE INTO meta VALUES ('states', $1)", [wanted])
 
 
-def _recompute(cursor: Cursor, settings: StateSettings) -> None:
+def _recompute(cursor: Cursor, work: pa.Table, settings: StateSettings) -> None:
     [(low, high)] = cursor.tuples("SELECT min(from_ms), max(to_ms) FROM work")
     times = {"low": low, "high": high}
     cursor.execute(f"DELETE FROM gpu_minute m USING work w WHERE {_MINUTE_IN_WORK}", times)  # noqa: S608 - a constant
     cursor.execute("DELETE FROM gpu_hour h USING work w WHERE h.hour_ms = w.hour_ms AND h.node_key = w.node_key")
-    held = {**times, "as_of": as_of_ms(cursor)}
+    as_of = as_of_ms(cursor)
+    holds.compute(cursor, low, high, as_of)
     with samples(cursor, low, high + MAX_SPAN_MS):
-        parts = cursor.arrow(_parts_sql(settings), held)
-    with cursor.table("summed", by_minute(parts)):
-        cursor.execute(_minutes_sql(), held)
-    spare.recompute(cursor, low, high, held["as_of"])
+        rows = cursor.arrow(_rows_sql(settings), times)
+    held = cursor.arrow("SELECT run_key, gpu_key, start_ms, end_ms FROM stretch WHERE NOT suspended")
+    with cursor.table("summed", by_minute(Parts(rows, held, work))):
+        cursor.execute(_minutes_sql())
+    spare.recompute(cursor, low, high, as_of)
     cursor.execute(_hours_sql(), {"low": low // HOUR_MS * HOUR_MS, "high": high})
 
 
@@ -115,109 +119,30 @@ _MINUTE_IN_WORK: Final = (
     "AND m.minute_ms >= w.from_ms AND m.minute_ms < w.to_ms"
 )
 
-_HELD_SQL: Final = f"""
-candidate AS (
-    SELECT * FROM allocation
-    WHERE start_ms < $high AND (end_ms IS NULL OR end_ms > $low) AND node_key IN (SELECT node_key FROM work)),
--- Allocations of one GPU never exceed one: an allocation ends at the latest where the next one begins. That also ends
--- what nobody saw end, its node having died. Shared GPUs (shards, MPS) have several holders by intent.
-following AS (
-    SELECT a.run_key, a.gpu_key, CASE WHEN NOT r.shared THEN
-        lead(a.start_ms) OVER (PARTITION BY a.gpu_key ORDER BY a.start_ms, r.job_id_raw, r.restart) END AS next_ms
-    FROM allocation a JOIN run r USING (run_key)
-    WHERE a.start_ms >= (SELECT min(start_ms) FROM candidate) AND a.start_ms < $high
-        AND a.gpu_key IN (SELECT gpu_key FROM candidate)),
-whole AS (
-    SELECT c.run_key, c.gpu_key, c.node_key, c.start_ms,
-        least(coalesce(c.end_ms, $as_of), f.next_ms) AS end_ms, 1 AS gpus
-    FROM candidate c JOIN following f USING (run_key, gpu_key)),
-unplaced AS (
-    SELECT r.run_key, r.start_ms, coalesce(r.end_ms, $as_of) AS end_ms, r.alloc_gpus - count(a.gpu_key) AS gpus
-    FROM run r LEFT JOIN allocation a USING (run_key)
-    WHERE r.alloc_gpus > 0 AND r.start_ms < $high AND coalesce(r.end_ms, $as_of) > $low
-        AND EXISTS (FROM work WHERE node_key = {UNPLACED})
-    GROUP BY r.run_key, r.start_ms, r.end_ms, r.alloc_gpus HAVING r.alloc_gpus > count(a.gpu_key)),
-holding AS (
-    FROM whole
-    UNION ALL BY NAME
-    SELECT run_key, {UNPLACED} AS gpu_key, {UNPLACED} AS node_key, start_ms, end_ms, gpus FROM unplaced),
-suspended AS (
-    SELECT h.run_key, h.gpu_key, h.node_key, h.gpus, greatest(s.start_ms, h.start_ms) AS start_ms,
-        least(coalesce(s.end_ms, h.end_ms), h.end_ms) AS end_ms
-    FROM holding h JOIN suspension s USING (run_key)
-    WHERE s.start_ms < h.end_ms AND coalesce(s.end_ms, h.end_ms) > greatest(s.start_ms, h.start_ms)),
--- What suspensions leave of a hold: from its start, and from the end of each, to where the next one begins.
-held AS MATERIALIZED (
-    SELECT * FROM (
-        SELECT run_key, gpu_key, node_key, gpus, from_ms AS start_ms, coalesce(
-            lead(cut_ms) OVER (PARTITION BY run_key, gpu_key ORDER BY cut_ms NULLS FIRST), hold_end_ms) AS end_ms
-        FROM (
-            SELECT run_key, gpu_key, node_key, gpus, NULL::BIGINT AS cut_ms, start_ms AS from_ms, end_ms AS hold_end_ms
-            FROM holding
-            UNION ALL
-            SELECT s.run_key, s.gpu_key, s.node_key, s.gpus, s.start_ms, s.end_ms, h.end_ms
-            FROM suspended s JOIN holding h USING (run_key, gpu_key)))
-    WHERE end_ms > start_ms),
-stretch AS (
-    SELECT *, FALSE AS suspended FROM held UNION ALL BY NAME SELECT *, TRUE AS suspended FROM suspended),
-in_hour AS (
-    SELECT h.run_key, h.gpu_key, h.node_key, h.gpus, h.suspended, greatest(h.start_ms, w.from_ms) AS start_ms,
-        least(h.end_ms, w.to_ms) AS end_ms
-    FROM stretch h JOIN work w USING (node_key) WHERE h.start_ms < w.to_ms AND h.end_ms > w.from_ms),
-held_minute AS (
-    SELECT minute * {MINUTE_MS} AS minute_ms, node_key, gpu_key, run_key,
-        coalesce(sum(ms) FILTER (NOT suspended), 0)::BIGINT AS held_ms,
-        sum(ms) FILTER (suspended)::BIGINT AS suspended_ms
-    FROM (
-        SELECT *, gpus * (least(end_ms, (minute + 1) * {MINUTE_MS}) - greatest(start_ms, minute * {MINUTE_MS})) AS ms
-        FROM (SELECT *, unnest(range(start_ms // {MINUTE_MS}, (end_ms - 1) // {MINUTE_MS} + 1)) AS minute FROM in_hour))
-    GROUP BY ALL)
-"""  # noqa: S608 - constants
 
-
-def _parts_sql(settings: StateSettings) -> str:
-    """Returns the query of the parts that reduction.by_minute takes: rows, cut at minutes and at their allocation."""
-    metrics = ", ".join(metric.name for metric in METRICS)
+def _rows_sql(settings: StateSettings) -> str:
+    """Returns the query of the rows that cover the work, in any order, with what reduction.by_minute reads."""
+    metrics = ", ".join(f"s.{metric.name}" for metric in METRICS)
     codes = " ".join(f"WHEN '{name}' THEN {code}" for code, name in enumerate(STATES))
     return f"""
-    WITH {_HELD_SQL},
     -- The rows that cover the work's minutes end in the same hour or, by a span, in the next one.
-    near AS (
+    WITH near AS (
         SELECT hour, node_key, min(after_ms) AS after_ms, max(to_ms) AS to_ms
         FROM (
             SELECT hour_ms // {HOUR_MS} AS hour, node_key, from_ms AS after_ms, to_ms + {MAX_SPAN_MS} AS to_ms FROM work
             UNION ALL
             SELECT hour_ms // {HOUR_MS} + 1, node_key, hour_ms + {HOUR_MS}, to_ms + {MAX_SPAN_MS} FROM work)
         GROUP BY hour, node_key),
-    near_row AS (
-        SELECT s.*, lag(ts_ms) OVER (PARTITION BY gpu_key ORDER BY {ROW_ORDER}) AS before_ms
-        FROM samples s JOIN near n ON n.node_key = s.node_key AND n.hour = (s.ts_ms - 1) // {HOUR_MS}
-        WHERE ts_ms > $low AND ts_ms <= $high + {MAX_SPAN_MS} AND ts_ms > n.after_ms AND ts_ms <= n.to_ms
-            AND span_ms > 0),
     blind AS (
         SELECT gpu_key, min(from_ms) AS from_ms, max(to_ms) AS to_ms FROM null_reason
-        WHERE metric = 'util_pct' AND reason = 'not_supported' GROUP BY gpu_key),
-    piece AS (
-        SELECT s.node_key, s.gpu_key, h.run_key, s.ts_ms, s.span_ms,
-            greatest(s.ts_ms - s.span_ms, s.before_ms, h.start_ms) AS from_ms, least(s.ts_ms, h.end_ms) AS to_ms,
-            (CASE {state_sql(settings)} {codes} END)::TINYINT AS state,
-            coalesce({parked_sql(settings)}, false) AS parked,
-            coalesce(s.ts_ms > b.from_ms AND s.ts_ms <= b.to_ms, false) AS blind, {metrics}
-        FROM near_row s LEFT JOIN held h ON h.run_key = s.run_key AND h.gpu_key = s.gpu_key
-            JOIN gpu g ON g.gpu_key = s.gpu_key LEFT JOIN blind b ON b.gpu_key = s.gpu_key
-        -- Rows of a run whose allocation lies elsewhere in time are nobody's: neither held nor stray.
-        WHERE s.run_key IS NULL OR h.run_key IS NOT NULL),
-    part AS (
-        SELECT *, greatest(from_ms, minute * {MINUTE_MS}) AS a_ms, least(to_ms, (minute + 1) * {MINUTE_MS}) AS b_ms
-        FROM (SELECT *, unnest(range(from_ms // {MINUTE_MS}, (to_ms - 1) // {MINUTE_MS} + 1)) AS minute
-              FROM piece WHERE to_ms > from_ms))
-    SELECT minute, part.node_key, gpu_key, run_key, span_ms, state, parked, blind, b_ms - a_ms AS ms,
-        (ts_ms = b_ms)::TINYINT AS ends, a_ms - (ts_ms - span_ms) AS before, b_ms - (ts_ms - span_ms) AS after,
-        {metrics}
-    FROM part
-    SEMI JOIN work w ON w.node_key = part.node_key AND w.hour_ms // {HOUR_MS} = part.minute // 60
-        AND part.minute * {MINUTE_MS} >= w.from_ms AND part.minute * {MINUTE_MS} < w.to_ms
-    """  # noqa: S608 - constants and validated numbers
+        WHERE metric = 'util_pct' AND reason = 'not_supported' GROUP BY gpu_key)
+    SELECT s.ts_ms, s.span_ms, s.node_key, s.gpu_key, s.run_key,
+        (CASE {state_sql(settings)} {codes} END)::TINYINT AS state, coalesce({parked_sql(settings)}, false) AS parked,
+        coalesce(s.ts_ms > b.from_ms AND s.ts_ms <= b.to_ms, false) AS blind, {metrics}
+    FROM samples s JOIN near n ON n.node_key = s.node_key AND n.hour = (s.ts_ms - 1) // {HOUR_MS}
+        JOIN gpu g ON g.gpu_key = s.gpu_key LEFT JOIN blind b ON b.gpu_key = s.gpu_key
+    WHERE s.ts_ms > $low AND s.ts_ms <= $high + {MAX_SPAN_MS} AND s.ts_ms > n.after_ms AND s.ts_ms <= n.to_ms
+        AND s.span_ms > 0"""  # noqa: S608 - constants and validated numbers
 
 
 def _minutes_sql() -> str:
@@ -226,8 +151,7 @@ def _minutes_sql() -> str:
     measured = " + ".join(f"coalesce(s.{state}_ms, 0)" for state in STATES[1:])
     return f"""
     INSERT INTO gpu_minute
-    WITH {_HELD_SQL},
-    taken AS (
+    WITH taken AS (
         SELECT minute_ms, gpu_key, sum(held_ms + coalesce(suspended_ms, 0))::BIGINT AS ms
         FROM held_minute GROUP BY minute_ms, gpu_key)
     SELECT h.minute_ms, h.node_key, h.gpu_key, h.run_key, coalesce(s.rows, 0), h.held_ms, h.suspended_ms,
