@@ -13,7 +13,8 @@ def keep(cursor: Cursor, segments: Sequence[Segment], nodes: Mapping[str, int]) 
     told = sorted((segment.first_ms, nodes[segment.node], _driver(segment)) for segment in segments)
     known: dict[int, list[tuple[int, str]]] = defaultdict(list)
     for node_key, from_ms, version in cursor.tuples(
-        "SELECT node_key, from_ms, driver_version FROM node_driver WHERE list_contains($1, node_key) ORDER BY from_ms",
+        "SELECT node_key, from_ms, driver_version FROM node_driver WHERE node_key IN (SELECT unnest($1::INTEGER[])) "
+        "ORDER BY from_ms",
         [list(nodes.values())],
     ):
         known[node_key].append((from_ms, version))

@@ -114,13 +114,11 @@ def _store(cursor: Cursor, items: Sequence[Parsed], received_ms: int) -> dict[st
     """Stores what segments hold; returns node_key by name."""
     cursor.execute("SELECT nextval('generations')")
     before_ms = dirty.as_of_ms(cursor)
-    reached = dict(cursor.tuples("SELECT name, last_ms FROM node"))
-    known_gpus = inventory.known_gpus(cursor)
     seen = [(item.segment, item.last_ms) for item in items]
-    stood = twins.nodes_of(cursor, [item.segment for item in items])
-    nodes, gpus = keep_nodes(cursor, seen, received_ms), keep_gpus(cursor, seen)
+    known, gpus = keep_nodes(cursor, seen, received_ms), keep_gpus(cursor, seen)
+    nodes = known.keys
     drivers.keep(cursor, [item.segment for item in items], nodes)
-    places = [(nodes[item.segment.node], [gpus[device.uuid] for device in item.segment.devices]) for item in items]
+    places = [(nodes[item.segment.node], [gpus.keys[device.uuid] for device in item.segment.devices]) for item in items]
     attendants.keep(cursor, [(item.segment, *place) for item, place in zip(items, places, strict=True)])
     demand.keep(cursor, [(item.segment, node_key) for item, (node_key, _) in zip(items, places, strict=True)])
     book = _book(cursor, items, nodes)
@@ -129,21 +127,21 @@ def _store(cursor: Cursor, items: Sequence[Parsed], received_ms: int) -> dict[st
         for row in item.accounting:
             book.describe(row, item.segment.written_ms)
     _listen(cursor, book, items)
-    book.settle(dict(cursor.tuples("SELECT node_key, last_ms FROM node")), demand.whole_polls(cursor))
+    book.settle(_reached(cursor, book.session_nodes()), demand.whole_polls(cursor))
     changed = runtables.write(cursor, book)
     attendants.keep_disputes(
         cursor, [(*place, e.run.polled_ms, e.run.job_id) for e in book.touched() for place in sorted(e.disputes)]
     )
-    _insert_rows(cursor, items, places, entries, twins.suspects(stood, places))
+    _insert_rows(cursor, items, places, entries, twins.suspects(gpus.before, places))
     _keep_of_runs(cursor, items, places, entries)
     touched = [
-        (nodes[item.segment.node], *_touched(stretch, reached.get(item.segment.node, 0)))
+        (nodes[item.segment.node], *_touched(stretch, known.reached_ms.get(item.segment.node, 0)))
         for item in items
         for stretch in item.rows.stretches
     ]
     as_of_ms = dirty.as_of_ms(cursor)
     told = inventory.keep(cursor, [item.segment for item in items], as_of_ms)
-    dirty.mark_rows(cursor, [*touched, *told, *inventory.of_new_gpus(cursor, known_gpus, as_of_ms)])
+    dirty.mark_rows(cursor, [*touched, *told, *inventory.of_new_gpus(cursor, gpus, as_of_ms)])
     shown = [
         (final(held[position]).run.run_key, item.first_ms)
         for item, held in zip(items, entries, strict=True)
@@ -160,6 +158,15 @@ def _store(cursor: Cursor, items: Sequence[Parsed], received_ms: int) -> dict[st
     changes = [change for entry in (*book.touched(), *book.merged()) for change in entry.changes()]
     dirty.mark_changes(cursor, changes, before_ms, as_of_ms)
     return nodes
+
+
+def _reached(cursor: Cursor, nodes: Sequence[int]) -> dict[int, int]:
+    """Returns by node_key how far the data of nodes reaches."""
+    if not nodes:
+        return {}
+    return dict(
+        cursor.tuples("SELECT node_key, last_ms FROM node WHERE node_key IN (SELECT unnest($1::INTEGER[]))", [nodes])
+    )
 
 
 def _listen(cursor: Cursor, book: RunBook, items: Sequence[Parsed]) -> None:

@@ -5,13 +5,14 @@ late, twice and in any order.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
 
 from store.columns import from_tuples
 from store.database import Cursor
+from store.places import Gpus
 from store.schema import NODE_WORD_MS, WHOLE
 from store.segment import GpuGroup, InventoryReading, NodeSeen, Segment, standing
 
@@ -76,22 +77,15 @@ _NEW_GPUS: Final = f"""
     ON c.node_key = w.node_key AND c.start_ms < w.to_ms AND c.end_ms > w.at_ms"""  # noqa: S608 - constants
 
 
-def known_gpus(cursor: Cursor) -> dict[int, tuple[int, int]]:
-    """Returns by gpu_key the node of every GPU, and since when it is known."""
-    return {
-        key: (node, first_ms) for key, node, first_ms in cursor.tuples("SELECT gpu_key, node_key, first_ms FROM gpu")
-    }
-
-
-def of_new_gpus(cursor: Cursor, before: Mapping[int, tuple[int, int]], as_of_ms: int) -> list[tuple[int, int, int]]:
-    """Returns the (node_key, start_ms, end_ms) in which a word about a node meets other GPUs than ``before``.
+def of_new_gpus(cursor: Cursor, gpus: Gpus, as_of_ms: int) -> list[tuple[int, int, int]]:
+    """Returns the (node_key, start_ms, end_ms) in which a word about a node meets other GPUs than before the batch.
 
     That is from a GPU's first sight on where it is new or has moved, and up to what was its first sight where data from
     before that came in.
     """
     spans: list[tuple[int, int, int]] = []
-    for key, (node, first_ms) in known_gpus(cursor).items():
-        old_node, old_first_ms = before.get(key, (None, as_of_ms))
+    for key, (node, first_ms) in gpus.now.items():
+        old_node, old_first_ms = gpus.before.get(key, (None, as_of_ms))
         if old_node == node and first_ms < old_first_ms:
             spans.append((node, first_ms, old_first_ms))
         elif old_node != node:

@@ -51,6 +51,13 @@ class Entry:
         (old, *_), new = self.before, self.run
         return (old.user_name, old.account, old.partition) != (new.user_name, new.account, new.partition)
 
+    @property
+    def is_only_seen(self) -> bool:
+        """Whether the run is what it was, seen once more."""
+        return self.before is not None and self.before[0] == msgspec.structs.replace(
+            self.run, seen_ms=self.before[0].seen_ms
+        )
+
     def _copy(self) -> tuple[Run, dict[int, Allocation], Suspensions]:
         return (
             msgspec.structs.replace(self.run),
@@ -168,6 +175,11 @@ class RunBook:
                 for gpu_key, node_key in orders.gpus(place).items():
                     _allocate(entry, gpu_key, Allocation(node_key, live.start_ms, None, POLL))
 
+    def session_nodes(self) -> list[int]:
+        """Returns node_key of the nodes on which sessions are."""
+        entries = (entry for (kind, *_), found in self._entries.items() if kind == "session" for entry in found)
+        return sorted({held.node_key for entry in entries for held in entry.allocations.values()})
+
     def settle(self, last_ms: dict[int, int], whole_ms: dict[str, int]) -> None:
         """Brings every touched run in line with its allocations.
 
@@ -175,7 +187,7 @@ class RunBook:
         live run does not list.
 
         Args:
-            last_ms: node_key -> how far its data reaches.
+            last_ms: node_key -> how far its data reaches, of session_nodes at least.
             whole_ms: cluster -> when a poll of its queue last listed every live run.
         """
         for entries in self._entries.values():

@@ -26,6 +26,7 @@ def _run_schema() -> pa.Schema:
 
 
 _RUN_SCHEMA: Final = _run_schema()
+_SEEN_SCHEMA: Final = pa.schema({"run_key": pa.int32(), "seen_ms": pa.int64()})
 _JOB_SCHEMA: Final = pa.schema([_RUN_SCHEMA.field(name) for name in ("kind", "cluster", "job_id_raw")])
 _ALLOCATION_SCHEMA: Final = pa.schema(
     {
@@ -116,16 +117,16 @@ def write(cursor: Cursor, book: RunBook) -> list[int]:
 
 
 def _store(cursor: Cursor, changed: Sequence[Entry]) -> None:
-    runs = [msgspec.structs.astuple(entry.run) for entry in changed]
-    with cursor.table("batch_run", from_tuples(runs, _RUN_SCHEMA)):
-        cursor.execute("INSERT OR REPLACE INTO run BY NAME SELECT * FROM batch_run")
+    _store_runs(cursor, changed)
     rows = [
         (entry.run.run_key, gpu_key, held.node_key, held.start_ms, held.end_ms, held.source)
         for entry in changed
         for gpu_key, held in entry.allocations.items()
+        if entry.before is None or entry.before[1].get(gpu_key) != held
     ]
-    with cursor.table("batch_allocation", from_tuples(rows, _ALLOCATION_SCHEMA)):
-        cursor.execute("INSERT OR REPLACE INTO allocation BY NAME SELECT * FROM batch_allocation")
+    if rows:
+        with cursor.table("batch_allocation", from_tuples(rows, _ALLOCATION_SCHEMA)):
+            cursor.execute("INSERT OR REPLACE INTO allocation BY NAME SELECT * FROM batch_allocation")
     dropped = [
         (entry.run.run_key, gpu_key)
         for entry in changed
@@ -142,6 +143,19 @@ def _store(cursor: Cursor, changed: Sequence[Entry]) -> None:
     if stretches:
         with cursor.table("batch_suspension", from_tuples(stretches, _SUSPENSION_SCHEMA)):
             cursor.execute("INSERT OR REPLACE INTO suspension BY NAME SELECT * FROM batch_suspension")
+
+
+def _store_runs(cursor: Cursor, changed: Sequence[Entry]) -> None:
+    """Of a run that goes on nothing changes but when it was last seen: no index has to be touched for that."""
+    others = [entry for entry in changed if not entry.is_only_seen]
+    if others:
+        runs = [msgspec.structs.astuple(entry.run) for entry in others]
+        with cursor.table("batch_run", from_tuples(runs, _RUN_SCHEMA)):
+            cursor.execute("INSERT OR REPLACE INTO run BY NAME SELECT * FROM batch_run")
+    seen = [(entry.run.run_key, entry.run.seen_ms) for entry in changed if entry.is_only_seen]
+    if seen:
+        with cursor.table("batch_seen", from_tuples(seen, _SEEN_SCHEMA)):
+            cursor.execute("UPDATE run SET seen_ms = b.seen_ms FROM batch_seen b WHERE b.run_key = run.run_key")
 
 
 _OF_ONE_RUN: Final = (

@@ -4,16 +4,15 @@ Each moment is counted once whatever is reported twice (store/rollup.py), but wh
 holds the GPU, may be either's word: it is told, so that nobody is judged by it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from store.database import Cursor
-from store.segment import Segment
+from store.places import Place
 
 KIND: Final = "gpu_on_two_nodes"
 _EVERY_MS: Final = 600_000  # one that lasts is told again, so that runs which begin meanwhile hear of it
 
-_NODES: Final = "SELECT gpu_key, node_key FROM gpu WHERE list_contains($1::VARCHAR[], uuid)"
 _TOLD: Final = """
 WITH span AS (
     SELECT gpu_key, node_key, min(ts_ms) AS from_ms, max(ts_ms) AS to_ms FROM batch_rows
@@ -36,19 +35,14 @@ WHERE NOT EXISTS (
 GROUP BY told.node_key, gpu_key"""
 
 
-def nodes_of(cursor: Cursor, segments: Iterable[Segment]) -> dict[int, int]:
-    """Returns the node_key that is known of each GPU of the segments, by gpu_key."""
-    return dict(cursor.tuples(_NODES, [sorted({device.uuid for segment in segments for device in segment.devices})]))
-
-
-def suspects(before: dict[int, int], places: Sequence[tuple[int, Sequence[int]]]) -> list[int]:
+def suspects(before: Mapping[int, Place], places: Sequence[tuple[int, Sequence[int]]]) -> list[int]:
     """Returns the GPUs whose node in the batch is another one than before, or than elsewhere in the batch.
 
     Args:
-        before: node_key by gpu_key before the batch.
+        before: by gpu_key where each was before the batch.
         places: the node and the GPUs of each segment.
     """
-    known = dict(before)
+    known = {key: node for key, (node, _) in before.items()}
     return sorted({key for node, gpus in places for key in gpus if known.setdefault(key, node) != node})
 
 
