@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from store.database import Cursor
 
 KNOWN = len(schema.VERSIONS)
+RELEASED = 0
+"""Versions up to this one were released and never change; each has a file in tests/store/fixtures."""
 
 
 def version(cursor: "Cursor") -> int:

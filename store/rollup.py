@@ -41,6 +41,10 @@ _TIMES: Final = (
     ),
     *("stray_ms", "parked_ms"),
 )
+# By name: in a file of an earlier catalogue a metric's columns stand at the end, wherever it stands in the catalogue.
+_COLUMNS: Final = ", ".join(
+    ["node_key, gpu_key, run_key, rows", *_TIMES, *(c.split()[0] for metric in METRICS for c in rollup_columns(metric))]
+)
 
 
 # Of one hour what waits longest comes first: nodes that send all the time must not keep others from their turn.
@@ -150,7 +154,7 @@ def _minutes_sql() -> str:
     states = ", ".join(f"coalesce(s.{state}_ms, 0)" for state in STATES[1:])
     measured = " + ".join(f"coalesce(s.{state}_ms, 0)" for state in STATES[1:])
     return f"""
-    INSERT INTO gpu_minute
+    INSERT INTO gpu_minute (minute_ms, {_COLUMNS})
     WITH taken AS (
         SELECT minute_ms, gpu_key, sum(held_ms + coalesce(suspended_ms, 0))::BIGINT AS ms
         FROM held_minute GROUP BY minute_ms, gpu_key)
@@ -173,7 +177,7 @@ def _hours_sql() -> str:
     times = ", ".join(f"sum({column})::BIGINT" for column in _TIMES)
     metrics = ", ".join(_again_sql(metric) for metric in METRICS)
     return f"""
-    INSERT INTO gpu_hour
+    INSERT INTO gpu_hour (hour_ms, {_COLUMNS})
     SELECT minute_ms // {HOUR_MS} * {HOUR_MS} AS hour_ms, node_key, gpu_key, run_key, sum(rows)::UINTEGER,
         {times}, {metrics}
     FROM gpu_minute WHERE minute_ms >= $low AND minute_ms < $high + {HOUR_MS}

@@ -216,12 +216,14 @@ def test_a_new_metric_gets_its_columns(tmp_path: Path) -> None:
     newest = METRICS[-1]
     with Database.open(tmp_path) as made, made.cursor() as cursor:
         cursor.execute(f"ALTER TABLE hot DROP COLUMN {newest.name}")
-        for column in schema.rollup_columns(newest):
-            cursor.execute(f"ALTER TABLE gpu_hour DROP COLUMN {column.split()[0]}")
+        for table in ("gpu_hour", "gpu_minute"):
+            for column in schema.rollup_columns(newest):
+                cursor.execute(f"ALTER TABLE {table} DROP COLUMN {column.split()[0]}")
     with Database.open(tmp_path) as found, found.cursor() as cursor:
         assert newest.name in cursor.arrow("SELECT * FROM hot").column_names
-        names = cursor.arrow("SELECT * FROM gpu_hour").column_names
-        assert all(column.split()[0] in names for column in schema.rollup_columns(newest))
+        for table in ("gpu_hour", "gpu_minute"):
+            names = cursor.arrow(f"SELECT * FROM {table}").column_names
+            assert all(column.split()[0] in names for column in schema.rollup_columns(newest))
 
 
 def test_limits_are_taken(tmp_path: Path) -> None:
