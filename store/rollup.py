@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
-from store import holds, spare, sums
-from store.catalog import METRICS, Kind, Metric
+from store import holds, hours, spare, sums
+from store.catalog import METRICS
 from store.columns import HOUR_MS, MAX_SPAN_MS
 from store.database import Cursor, Database
 from store.dirty import as_of_ms, mark_all, mark_open
@@ -27,26 +27,6 @@ HOLD_WAIT_MS: Final = 90_000
 """How far a running hub lets holds lag behind on nodes that send nothing: longer than from one segment to the next."""
 ROWS_AT_ONCE: Final = 1_000_000
 """Raw rows, about, that are worked in at once: some 400 MB."""
-_TIMES: Final = (
-    *(
-        "held_ms",
-        "suspended_ms",
-        "covered_ms",
-        "active_ms",
-        "low_ms",
-        "idle_held_ms",
-        "idle_ms",
-        "unknown_ms",
-        "unmeasurable_ms",
-    ),
-    *("stray_ms", "parked_ms"),
-)
-# By name: in a file of an earlier catalogue a metric's columns stand at the end, wherever it stands in the catalogue.
-_COLUMNS: Final = ", ".join(
-    ["node_key, gpu_key, run_key, rows", *_TIMES, *(c.split()[0] for metric in METRICS for c in rollup_columns(metric))]
-)
-
-
 # Of one hour what waits longest comes first: nodes that send all the time must not keep others from their turn.
 _WORK: Final = f"""
     SELECT hour_ms, node_key, gen, from_ms, to_ms FROM (
@@ -103,25 +83,16 @@ def _follow_thresholds(cursor: Cursor, settings: StateSettings) -> None:
 
 def _recompute(cursor: Cursor, work: pa.Table, settings: StateSettings) -> None:
     [(low, high)] = cursor.tuples("SELECT min(from_ms), max(to_ms) FROM work")
-    times = {"low": low, "high": high}
-    cursor.execute(f"DELETE FROM gpu_minute m USING work w WHERE {_MINUTE_IN_WORK}", times)  # noqa: S608 - a constant
-    cursor.execute("DELETE FROM gpu_hour h USING work w WHERE h.hour_ms = w.hour_ms AND h.node_key = w.node_key")
+    hours.set_aside(cursor, low, high)
     as_of = as_of_ms(cursor)
     holds.compute(cursor, low, high, as_of)
     with samples(cursor, low, high + MAX_SPAN_MS):
-        rows = cursor.arrow(_rows_sql(settings), times)
+        rows = cursor.arrow(_rows_sql(settings), {"low": low, "high": high})
     held = cursor.arrow("SELECT run_key, gpu_key, start_ms, end_ms FROM stretch WHERE NOT suspended")
     with cursor.table("summed", by_minute(Parts(rows, held, work))):
         cursor.execute(_minutes_sql())
     spare.recompute(cursor, low, high, as_of)
-    cursor.execute(_hours_sql(), {"low": low // HOUR_MS * HOUR_MS, "high": high})
-
-
-# $low and $high bound all work, so that most of the table is passed over by its statistics.
-_MINUTE_IN_WORK: Final = (
-    "m.minute_ms >= $low AND m.minute_ms < $high AND m.node_key = w.node_key "
-    "AND m.minute_ms >= w.from_ms AND m.minute_ms < w.to_ms"
-)
+    hours.recompute(cursor, low, high)
 
 
 def _rows_sql(settings: StateSettings) -> str:
@@ -154,7 +125,7 @@ def _minutes_sql() -> str:
     states = ", ".join(f"coalesce(s.{state}_ms, 0)" for state in STATES[1:])
     measured = " + ".join(f"coalesce(s.{state}_ms, 0)" for state in STATES[1:])
     return f"""
-    INSERT INTO gpu_minute (minute_ms, {_COLUMNS})
+    INSERT INTO gpu_minute (minute_ms, {hours.COLUMNS})
     WITH taken AS (
         SELECT minute_ms, gpu_key, sum(held_ms + coalesce(suspended_ms, 0))::BIGINT AS ms
         FROM held_minute GROUP BY minute_ms, gpu_key)
@@ -171,29 +142,3 @@ def _minutes_sql() -> str:
         0, {names}
     FROM summed s JOIN node n USING (node_key) LEFT JOIN taken t USING (minute_ms, gpu_key) WHERE s.run_key IS NULL
     """  # noqa: S608 - names of columns
-
-
-def _hours_sql() -> str:
-    times = ", ".join(f"sum({column})::BIGINT" for column in _TIMES)
-    metrics = ", ".join(_again_sql(metric) for metric in METRICS)
-    return f"""
-    INSERT INTO gpu_hour (hour_ms, {_COLUMNS})
-    SELECT minute_ms // {HOUR_MS} * {HOUR_MS} AS hour_ms, node_key, gpu_key, run_key, sum(rows)::UINTEGER,
-        {times}, {metrics}
-    FROM gpu_minute WHERE minute_ms >= $low AND minute_ms < $high + {HOUR_MS}
-        AND (minute_ms // {HOUR_MS} * {HOUR_MS}, node_key) IN (SELECT (hour_ms, node_key) FROM work)
-    GROUP BY hour_ms, node_key, gpu_key, run_key"""  # noqa: S608 - names of columns
-
-
-def _again_sql(metric: Metric) -> str:
-    """Returns the aggregates of a metric over rows of a rollup."""
-    name = metric.name
-    match metric.kind:
-        case Kind.GAUGE:
-            return f"sum({name}_sum)::BIGINT, sum({name}_ms)::BIGINT, max({name}_max)"
-        case Kind.DELTA:
-            return f"sum({name}_sum)::BIGINT"
-        case Kind.COUNT:
-            return f"max({name}_max)"
-        case Kind.FLAGS:
-            return f"sum({name}_ms)::BIGINT, bit_or({name}_seen)"
