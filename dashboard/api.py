@@ -15,7 +15,16 @@ from werkzeug.exceptions import HTTPException
 
 from analytics.queries.site import data_to
 from analytics.requests import FILTER_NAMES, WINDOW_NAMES, BadRequest
-from dashboard import backup_door, notes_door, openmetrics, query_door, rebuild_door, report_answer, tokens_door
+from dashboard import (
+    backup_door,
+    notes_door,
+    openmetrics,
+    quarantine_door,
+    query_door,
+    rebuild_door,
+    report_answer,
+    tokens_door,
+)
 from dashboard.api_answers import ANSWERS, CSV_LIMIT, Answer, Asked, NotFound
 from dashboard.api_rows import as_csv
 from dashboard.services import Services
@@ -42,6 +51,7 @@ def create_blueprint(services: Services) -> Blueprint:
     query_door.register(blueprint, services)
     backup_door.register(blueprint, services)
     rebuild_door.register(blueprint, services)
+    quarantine_door.register(blueprint, services)
     blueprint.add_url_rule("/api/v1/<path:path>", "unknown", _unknown, methods=["GET"])
     blueprint.add_url_rule("/healthz", "healthz", lambda: _healthz(services), methods=["GET"])
     blueprint.add_url_rule("/metrics", "metrics", lambda: _metrics(services), methods=["GET"])

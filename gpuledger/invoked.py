@@ -11,7 +11,20 @@ from typing import Final
 _COMMAND: Final = re.compile(r"`gpuledger ([a-z-]+)([^`]*)`")
 _PLACES: Final = ("--data", "--hub", "--config")
 _ASKING: Final = frozenset(
-    {"explain", "findings", "job", "jobs", "nodes", "note", "query", "recommend", "report", "token", "doctor"}
+    {
+        "explain",
+        "findings",
+        "job",
+        "jobs",
+        "nodes",
+        "note",
+        "quarantine",
+        "query",
+        "recommend",
+        "report",
+        "token",
+        "doctor",
+    }
 )
 
 

@@ -4,11 +4,14 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from store.database import Cursor
 from store.errors import DiskFull
+
+FOLDER: Final = "quarantine"
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -25,15 +28,20 @@ def keep(cursor: Cursor, refused: Sequence[Refusal], received_ms: int) -> None:
     The files are on disk when this returns, so the inbox may forget them once the transaction is. Delivered twice, a
     segment is kept once.
     """
-    directory = cursor.database.directory / "quarantine"
+    directory = cursor.database.directory / FOLDER
     for refusal in refused:
         if refusal.data is not None:
-            _write(directory, re.sub(r"[^A-Za-z0-9._~-]", "_", refusal.name)[:200] or "unnamed", refusal.data)
+            _write(directory, file_name(refusal.name), refusal.data)
         cursor.execute(
             "INSERT INTO quarantine SELECT $1, $2, $3 "
             "WHERE NOT EXISTS (FROM quarantine WHERE name = $1 AND reason = $3)",
             [refusal.name, received_ms, refusal.reason],
         )
+
+
+def file_name(name: str) -> str:
+    """Returns the name of the file of a segment that is put aside."""
+    return (re.sub(r"[^A-Za-z0-9._~-]", "_", name)[:200] or "unnamed") + ".seg"
 
 
 def _write(directory: Path, name: str, data: bytes) -> None:
@@ -43,6 +51,6 @@ def _write(directory: Path, name: str, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        (directory / f".{name}.tmp").rename(directory / f"{name}.seg")
+        (directory / f".{name}.tmp").rename(directory / name)
     except OSError as error:
         raise DiskFull(directory, error.strerror or str(error)) from error

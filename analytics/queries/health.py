@@ -221,7 +221,9 @@ def _of_arrivals(came: Arrivals) -> list[str]:
     if not came.refused:
         return []
     reason = f" ({came.reasons[0]})" if came.reasons else ""
-    return [f"{plural(came.refused, 'segment')} of the last 24 h could not be read{reason}; they are in quarantine/."]
+    refused = plural(came.refused, "segment")
+    step = "`gpuledger quarantine retry` takes them in once this hub can read them"
+    return [f"{refused} of the last 24 h could not be read{reason}; they are in quarantine/, and {step}."]
 
 
 def _of_logs(jobs: list[LogRow], probes: list[LogRow]) -> list[str]:
