@@ -10,7 +10,7 @@ from analytics.schedule import JobRun, JobRunner
 from gpuledger.wiring import clock_ms
 from store.database import Database
 from store.errors import StoreError, StoreStopped
-from store.inbox import Inbox
+from store.inbox import Batch, Inbox
 from store.inbox_files import Step
 from store.ingest import ingest
 from store.rollup import HOLD_WAIT_MS, roll_up
@@ -22,6 +22,10 @@ IDLE_WAIT_S: Final = 1.0
 RETRY_S: Final = 5.0
 DRAIN_S: Final = 2.0
 """Longest time that a hub goes on storing once it was asked to stop: what is left is on disk for the next one."""
+BATCH_GAP_S: Final = 2.0
+"""Time from the begin of one batch to the next: what a batch costs depends little on how many segments are in it."""
+FULL_BATCH: Final = 512
+"""Segments for which it does not wait that long."""
 ROLLUP_SHARE: Final = 0.05
 """Share of its time that the thread gives to rollups: how much they cost depends little on how much is to be done."""
 ROLLUP_GAP_S: Final = 10.0
@@ -55,6 +59,7 @@ class Ingester:
         self._runner = runner
         self._problem = ""
         self._stopping = threading.Event()
+        self._batch_after = 0.0
         self._rollups_after = 0.0
         self._drained_by = 0.0
         self._thread = threading.Thread(target=self._run, name=NAME)
@@ -92,7 +97,7 @@ class Ingester:
                 if self._stopping.is_set() and (not busy or time.monotonic() > self._drained_by):
                     return
                 if not busy:
-                    self._inbox.wait(IDLE_WAIT_S)
+                    self._rest()
 
     def _tell(self, problem: str) -> None:
         """Records, for the Health page, that it fails and that it works again; not every try."""
@@ -101,14 +106,31 @@ class Ingester:
             run = JobRun(job=NAME, at_ms=clock_ms(), duration_ms=0, ok=not problem, rows=0, error=problem)
             self._runner.record(run)
 
+    def _batch(self) -> Batch:
+        """Returns what is to be stored now, which may be nothing although some wait."""
+        full = self._inbox.waiting >= FULL_BATCH or self._stopping.is_set()
+        if not full and time.monotonic() < self._batch_after:
+            return Batch(0, [])
+        return self._inbox.take()
+
+    def _rest(self) -> None:
+        """Waits for the next batch."""
+        left_s = self._batch_after - time.monotonic()
+        if left_s > 0:
+            self._stopping.wait(left_s)
+        else:
+            self._inbox.wait(IDLE_WAIT_S)
+
     def _once(self) -> bool:
         """Whether there was anything to do."""
-        batch = self._inbox.take()
+        began = time.monotonic()
+        batch = self._batch()
         if batch.count:
             self._step("before the transaction")
             ingest(self._database, batch.entries, clock_ms())
             self._step("after the transaction")
             self._inbox.done(batch)
+            self._batch_after = began + BATCH_GAP_S
         if time.monotonic() < self._rollups_after and not self._stopping.is_set():
             return bool(batch.count)
         self._step("before the rollups")

@@ -61,3 +61,17 @@ def test_it_goes_on_after_any_failure_and_says_so(
     finally:
         ingester.stop()
     assert rows(database, "SELECT count(*) FROM hot") == [(len(ROWS),)]
+
+
+def test_segments_that_come_one_by_one_are_stored_together(database: Database, inbox: Inbox) -> None:
+    ingester = Ingester(database, inbox, StateSettings(), JobRunner(database, lambda: T0, 30), lambda error: None)
+    ingester.start()
+    try:
+        for seq, (name, data) in enumerate(packed(*(segment(ROWS, seq=seq) for seq in range(6)))):
+            inbox.append(data, name)
+            if seq == 0:
+                until("the first one stored at once", lambda: inbox.waiting == 0)
+        until("the others stored", lambda: inbox.waiting == 0)
+    finally:
+        ingester.stop()
+    assert rows(database, "SELECT count(*), count(DISTINCT gen) FROM hot") == [(6 * len(ROWS), 2)]
