@@ -6,7 +6,9 @@ that stands for "not known" in somebody's driver or accounting.
 
 import math
 import re
+from collections.abc import Callable
 from functools import cache
+from operator import attrgetter
 from typing import Final, TypeVar
 
 import msgspec
@@ -103,13 +105,13 @@ def without_impossible(segment: Segment, latest_ms: int) -> Segment:
     return msgspec.structs.replace(
         segment,
         agent=segment.agent[:MAX_LETTERS],
-        devices=tuple(map(_known, segment.devices)),
-        holdings=tuple(map(cut, segment.holdings)),
-        accounting=tuple(map(cut, segment.accounting)),
-        events=tuple(cut(one) for one in segment.events if event(one)),
-        nulls=tuple(cut(one) for one in segment.nulls if null(one)),
-        processes=tuple(cut(_fitting(one)) for one in segment.processes if process(one)),
-        probes=tuple(cut(one) for one in segment.probes if probe(one)),
+        devices=_cut_all(tuple(map(_known, segment.devices))),
+        holdings=_cut_all(segment.holdings),
+        accounting=_cut_all(segment.accounting),
+        events=_cut_all(tuple(filter(event, segment.events))),
+        nulls=_cut_all(tuple(filter(null, segment.nulls))),
+        processes=_cut_all(tuple(_fitting(one) for one in segment.processes if process(one))),
+        probes=_cut_all(tuple(filter(probe, segment.probes))),
         inventory=possible_readings(segment.inventory, CLOCK_UNSET_MS, latest_ms),
     )
 
@@ -156,6 +158,19 @@ def cut(one: T) -> T:
     return msgspec.structs.replace(one, **long) if long else one
 
 
+def _cut_all(parts: tuple[T, ...]) -> tuple[T, ...]:
+    """Returns parts of one kind cut. They mostly say the same few short texts, which are looked at once."""
+    if not parts:
+        return parts
+    said = {text for of in _text_getters(type(parts[0])) for text in set(map(of, parts))}
+    return parts if all(text is None or len(text) <= MAX_LETTERS for text in said) else tuple(map(cut, parts))
+
+
+@cache
+def _text_getters(kind: type[msgspec.Struct]) -> tuple[Callable[[msgspec.Struct], str | None], ...]:
+    return tuple(map(attrgetter, _texts(kind)))
+
+
 @cache
 def _texts(kind: type[msgspec.Struct]) -> tuple[str, ...]:
     """Returns the fields that are text, or text or None."""
@@ -164,7 +179,6 @@ def _texts(kind: type[msgspec.Struct]) -> tuple[str, ...]:
 
 def _known(device: Device) -> Device:
     """Integrated memory is reported as 0 MiB; a driver that fails half-way may report anything."""
-    device = cut(device)
     total_mib, limit_w = device.mem_total_mib, device.power_limit_w
     possible_total = total_mib is None or 0 < total_mib <= _MOST
     possible_limit = limit_w is None or (math.isfinite(limit_w) and 0 < limit_w <= _MOST_W)

@@ -1,5 +1,6 @@
 """The generator as a child process: prepared first, let go when its starter is."""
 
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -40,10 +41,10 @@ class Generator:
         """Wait until all is acknowledged."""
         return msgspec.json.decode(self._hear(), type=Delivered)
 
-    @property
-    def running(self) -> bool:
-        """Whether it is still at it."""
-        return self._process.poll() is None
+    def is_done(self, wait_s: float) -> bool:
+        """Wait so long at most; returns whether :meth:`done` returns at once."""
+        assert self._process.stdout is not None
+        return bool(select.select([self._process.stdout], [], [], wait_s)[0])
 
     def _say(self, line: str) -> None:
         assert self._process.stdin is not None
