@@ -39,7 +39,12 @@ def _retain(cursor: Cursor, settings: StoreSettings, now_ms: int, step: Step) ->
 
 
 def _remove_raw(cursor: Cursor, from_ms: int, now_ms: int) -> int:
-    if from_ms <= kept_from_ms(cursor):
+    kept_ms = kept_from_ms(cursor)
+    # Rows that came late are in no figure until their hours are computed anew, and afterwards never would be.
+    waiting_ms = cursor.scalar("SELECT min(hour_ms) FROM dirty_hour WHERE hour_ms >= $1", [kept_ms])
+    if waiting_ms is not None:
+        from_ms = min(from_ms, waiting_ms // DAY_MS * DAY_MS)
+    if from_ms <= kept_ms:
         return 0
     old = cursor.tuples("SELECT file, rows FROM sealed WHERE to_ms <= $1", [from_ms])
     manifest.drop(cursor, [file for file, _ in old], now_ms)

@@ -115,7 +115,7 @@ def _upkeep(database: Database, step: Callable[[str], None]) -> None:
     works: dict[str, Callable[[], int]] = {
         "seal": lambda: seal(database, SETTINGS, clock_ms(), lambda name: step(f"seal, {name}")),
         "merge": lambda: merge(database, SETTINGS, clock_ms(), lambda name: step(f"merge, {name}")),
-        "retention": lambda: retain(database, SETTINGS, clock_ms()),
+        "retention": lambda: retain(database, SETTINGS, clock_ms(), lambda name: step(f"retention, {name}")),
         "checkpoint": lambda: _checkpoint(database),
     }
     while True:

@@ -37,7 +37,8 @@ _STEPS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "upkeep": {
         "seal, ": ("before the file", "before the list", "before the commit", "after the commit"),
         "merge, ": ("before the file", "before the list", "before the commit", "after the commit"),
-        "": ("retention", "checkpoint"),
+        "retention, ": ("before the list", "before the commit", "before the files go", "after the files went"),
+        "": ("checkpoint",),
     },
 }
 ENDS: Final = [
