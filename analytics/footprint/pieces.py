@@ -166,10 +166,11 @@ def _rows_sql(states: StateSettings) -> str:
     SELECT number, ts_ms, span_ms, (CASE {state_sql(states)} {codes} END)::TINYINT AS state,
            {UTILIZATION_SQL} AS util, {_ENGINES} AS engines, coalesce({parked_sql(states)}, FALSE) AS half_full,
            {", ".join(_METRICS)}
-    FROM samples JOIN (SELECT number, run_key, gpu_key FROM hold WHERE number BETWEEN $first AND $last) AS held
-         USING (run_key, gpu_key)
-    JOIN gpu ON gpu.gpu_key = held.gpu_key
-    WHERE samples.node_key BETWEEN $first_node AND $last_node AND ts_ms > $from_ms AND ts_ms <= $to_ms"""  # noqa: S608
+    FROM samples JOIN (
+        SELECT number, run_key, hold.gpu_key, hold.node_key, mem_total_mib
+        FROM hold JOIN gpu ON gpu.gpu_key = hold.gpu_key
+        WHERE number BETWEEN $first AND $last) AS held USING (run_key, gpu_key, node_key)
+    WHERE node_key BETWEEN $first_node AND $last_node AND ts_ms > $from_ms AND ts_ms <= $to_ms"""  # noqa: S608
 
 
 def _order(rows: pa.Table, number: Ints, ts_ms: Ints, span_ms: Ints) -> Ints | None:
