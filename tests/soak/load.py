@@ -146,7 +146,8 @@ class Nodes:
             return random.randrange(max(0, self._next - 4 * A_DAY), self._next)  # most of them are there already
         if fortune < 0.25 and self._held_back:
             self.late += 1
-            return self._held_back.pop(random.randrange(len(self._held_back)))
+            # One of the oldest: in the end none is older than the raw rows that are kept.
+            return self._held_back.pop(random.randrange(min(20, len(self._held_back))))
         while fortune > 0.95:
             self._held_back.append(self._next)
             self._next += 1
