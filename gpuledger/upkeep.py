@@ -10,6 +10,7 @@ from store.manifest import remove_unlisted
 from store.merge import merge
 from store.retention import retain
 from store.seal import seal
+from store.seal_minutes import seal_minutes
 from store.settings import StoreSettings
 
 SEAL_S: Final = 300.0
@@ -23,6 +24,7 @@ def upkeep_jobs(settings: StoreSettings) -> tuple[Job, ...]:
     return (
         Job(name="seal", every_s=SEAL_S, work=lambda db, now_ms: seal(db, settings, now_ms)),
         Job(name="merge days", every_s=MERGE_S, work=lambda db, now_ms: merge(db, settings, now_ms)),
+        Job(name="seal minutes", every_s=RETAIN_S, work=lambda db, now_ms: seal_minutes(db, settings, now_ms)),
         Job(name="retention", every_s=RETAIN_S, work=lambda db, now_ms: retain(db, settings, now_ms)),
         Job(name="checkpoint", every_s=FOLD_S, work=lambda db, _now_ms: fold(db, settings)),
     )

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from store import manifest
+from store import manifest, minutes
 from store.connection import COPY_FOLDER, SEALED_FOLDER
 from store.copies import second_name
 from store.database import Cursor, Database
@@ -34,13 +34,14 @@ def remove_working(data: Path) -> None:
 
 
 def keep_sealed(cursor: Cursor, folder: Path, from_ms: int, to_ms: int) -> list[SealedFile]:
-    """Gives the files with rows in (from_ms, to_ms] a second name in ``folder``; call it in a transaction's beginning.
+    """Gives the files with rows or minutes in (from_ms, to_ms] a second name in ``folder``; returns those of rows.
 
-    What the transaction sees of the list then stays readable for as long as it lasts.
+    Call it in a transaction's beginning: what the transaction sees of the list stays readable for as long as it lasts.
     """
     listed = [each for each in manifest.files(cursor) if each.to_ms > from_ms and each.from_ms <= to_ms]
-    for each in listed:
-        source, name = cursor.database.directory / SEALED_FOLDER / each.file, folder / SEALED_FOLDER / each.file
+    names = [each.file for each in listed] + [each.file for each in minutes.files(cursor, from_ms, to_ms)]
+    for file in names:
+        source, name = cursor.database.directory / SEALED_FOLDER / file, folder / SEALED_FOLDER / file
         name.parent.mkdir(exist_ok=True)
         if not second_name(source, name):
             shutil.copyfile(source, name)

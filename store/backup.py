@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from store import migrations
+from store import migrations, minutes
 from store.aside import keep_sealed, working
 from store.connection import SEALED_FOLDER
 from store.copies import CopiedFile, Manifest, copy, finish, link, refuse_without_room
@@ -131,7 +131,7 @@ def _state(cursor: Cursor, place: Path) -> _State:
     listed = keep_sealed(cursor, place, 0, MAX_TIME_MS)
     return _State(
         rows={name: cursor.scalar(f'SELECT count(*) FROM "{name}"') for name in tables},  # noqa: S608 - our tables
-        sealed=[each.file for each in listed],
+        sealed=[each.file for each in listed] + [each.file for each in minutes.files(cursor, 0, MAX_TIME_MS)],
         raw_rows=sum(each.rows for each in listed),
         data_to_ms=as_of_ms(cursor),
         schema_version=migrations.version(cursor),

@@ -67,7 +67,12 @@ def export(
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise StoreError(f"{target} is not empty; name a directory that is, or does not exist.")
         target.parent.mkdir(parents=True, exist_ok=True)
-        with working(database) as place, database.cursor() as cursor, cursor.snapshot():
+        with (
+            working(database) as place,
+            database.readers.reading(),
+            database.cursor() as cursor,
+            cursor.snapshot(),
+        ):
             listed = keep_sealed(cursor, place, from_ms, to_ms)
             refuse_without_room(target.parent, sum(each.bytes for each in listed))
             shutil.rmtree(part, ignore_errors=True)

@@ -78,7 +78,7 @@ def remove_unlisted(cursor: Cursor) -> int:
     Only for the owner of the directory, before anybody reads.
     """
     folder = cursor.database.directory / FOLDER
-    listed = {name for (name,) in cursor.tuples("SELECT file FROM sealed")}
+    listed = {name for (name,) in cursor.tuples("SELECT file FROM sealed UNION ALL SELECT file FROM sealed_minute")}
     left = [path for path in folder.glob("day=*/*") if str(path.relative_to(folder)) not in listed]
     for path in left:
         _remove(path)

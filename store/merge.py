@@ -50,7 +50,8 @@ def _merge_day(cursor: Cursor, day: int, now_ms: int, step: Step) -> int:
                 repair.done(cursor, day, mark)
             return 0
         step("before the file")
-        file, written = write_file(cursor, day, _sorted(cursor, source, old), parquet.DAILY)
+        file = manifest.new_name(cursor, day)
+        written = write_file(cursor, file, _sorted(cursor, source, old), parquet.DAILY)
     step("before the list")
     try:
         with cursor.transaction():

@@ -14,6 +14,7 @@ NEVER_DERIVED: Final = ("act", "in_force", "note", "report", "sent", "token")
 """What people did, what was sent, and what was in force: kept, backed up, and touched by nothing that computes."""
 DERIVED: Final = (
     *("dirty_hour", "opened", "dirty_run", "gpu_hour", "gpu_minute", "spare_hour", "spare_minute"),
+    *("sealed_minute", "thawed_minute"),
     *("gpu_class", "gpu_classed", "holder", "dirty_sum", "node_hour", "node_day", "holder_hour", "holder_day"),
     *("footprint_gpu", "footprint_run", "finding", "finding_hour", "unjudged", "recommendation"),
 )

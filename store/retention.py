@@ -31,11 +31,20 @@ def _retain(cursor: Cursor, settings: StoreSettings, now_ms: int, step: Step) ->
         removed = _remove_raw(cursor, today_ms - settings.raw_days * DAY_MS, now_ms)
         minutes_from = [today_ms - settings.minute_days * DAY_MS]
         cursor.execute("DELETE FROM gpu_minute WHERE minute_ms < $1", minutes_from)
+        _remove_minutes(cursor, minutes_from[0] // DAY_MS, now_ms)
         cursor.execute("DELETE FROM host_minute WHERE minute_ms < $1", minutes_from)
         arrivals.forget(cursor, now_ms)
         cursor.execute("DELETE FROM gpu_hour WHERE hour_ms < $1", [today_ms - settings.hour_days * DAY_MS])
         step("before the commit")
     return removed
+
+
+def _remove_minutes(cursor: Cursor, from_day: int, now_ms: int) -> None:
+    names = "SELECT file FROM sealed_minute WHERE day < $1"
+    if cursor.scalar(f"SELECT count(*) FROM ({names})", [from_day]):  # noqa: S608 - a constant
+        cursor.execute(f"INSERT OR IGNORE INTO sealed_gone SELECT file, $2 FROM ({names})", [from_day, now_ms])  # noqa: S608
+        cursor.execute(f"DELETE FROM thawed_minute WHERE file IN ({names})", [from_day])  # noqa: S608 - a constant
+        cursor.execute("DELETE FROM sealed_minute WHERE day < $1", [from_day])
 
 
 def _remove_raw(cursor: Cursor, from_ms: int, now_ms: int) -> int:

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
-from store import holds, hours, spare, sums
+from store import holds, hours, minutes, spare, sums
 from store.catalog import METRICS
 from store.columns import HOUR_MS, MAX_SPAN_MS
 from store.database import Cursor, Database
@@ -83,6 +83,7 @@ def _follow_thresholds(cursor: Cursor, settings: StateSettings) -> None:
 
 def _recompute(cursor: Cursor, work: pa.Table, settings: StateSettings) -> None:
     [(low, high)] = cursor.tuples("SELECT min(from_ms), max(to_ms) FROM work")
+    minutes.thaw(cursor)
     hours.set_aside(cursor, low, high)
     as_of = as_of_ms(cursor)
     holds.compute(cursor, low, high, as_of)

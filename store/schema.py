@@ -130,6 +130,12 @@ VERSION_1: tuple[str, ...] = (
     # Off the manifest, and still there for whoever read it a moment ago.
     "CREATE TABLE sealed_gone (file VARCHAR PRIMARY KEY, gone_ms BIGINT NOT NULL)",
     "CREATE SEQUENCE sealed_files START 1",
+    # Sealed minutes of the nodes first_node to last_node, and of which nodes they count no more, having been computed
+    # anew (store/minutes.py).
+    """CREATE TABLE sealed_minute (
+        file VARCHAR PRIMARY KEY, day BIGINT NOT NULL, first_node INTEGER NOT NULL, last_node INTEGER NOT NULL,
+        rows BIGINT NOT NULL, bytes BIGINT NOT NULL, columns VARCHAR NOT NULL, made_ms BIGINT NOT NULL)""",
+    "CREATE TABLE thawed_minute (file VARCHAR NOT NULL, node_key INTEGER NOT NULL, PRIMARY KEY (file, node_key))",
     # Days with sealed rows in which holds of GPUs changed since: the merge gives rows to their runs (store/repair.py).
     "CREATE TABLE repair_day (day BIGINT PRIMARY KEY, gen BIGINT NOT NULL)",
     # Runs that turned out to be another one after rows of theirs had been sealed under the old key.

@@ -89,7 +89,8 @@ def _seal_part(cursor: Cursor, part: Part, now_ms: int, step: Step) -> int:
     names = ", ".join(_known(cursor, wanted))
     statement = f"SELECT {names} FROM hot WHERE {_PART} ORDER BY {ORDER}"  # noqa: S608 - names of the catalogue
     batches = cursor.batches(statement, wanted, parquet.ROW_GROUP)
-    file, written = write_file(cursor, manifest.day_of(part.to_ms), batches, parquet.HOURLY)
+    file = manifest.new_name(cursor, manifest.day_of(part.to_ms))
+    written = write_file(cursor, file, batches, parquet.HOURLY)
     step("before the list")
     try:
         with cursor.transaction():
@@ -135,16 +136,15 @@ def spans(counted: Sequence[tuple[int, int]], most: int) -> Iterator[tuple[int, 
 
 
 def write_file(
-    cursor: Cursor, day: int, batches: Iterable[pa.RecordBatch], packing: parquet.Packing
-) -> tuple[str, parquet.Written]:
-    """Writes rows into a file of a day that is not listed yet; raises StoreError where it cannot be written."""
-    file = manifest.new_name(cursor, day)
+    cursor: Cursor, file: str, batches: Iterable[pa.RecordBatch], packing: parquet.Packing, *, time: str = "ts_ms"
+) -> parquet.Written:
+    """Writes rows into a new file (manifest.new_name), not listed yet; raises StoreError where it cannot be written."""
     path = cursor.database.directory / FOLDER / file
     try:
-        return file, parquet.write(path, batches, packing)
+        return parquet.write(path, batches, packing, time=time)
     except OSError as error:
         with contextlib.suppress(OSError):
             path.with_name(f"{path.name}.part").unlink(missing_ok=True)
         raise StoreError(
-            f"Raw rows cannot be sealed into {path} ({error.strerror}); they stay where they are. Free some disk space."
+            f"Rows cannot be sealed into {path} ({error.strerror}); they stay where they are. Free some disk space."
         ) from error

@@ -46,6 +46,8 @@ class StoreSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Time after the end of a day at which its files become one, when nothing has come for as long."""
     raw_days: int = 30
     """Days for which raw rows are kept."""
+    minute_seal_days: int = 7
+    """Days after which minutes leave the database for Parquet files, by the day."""
     minute_days: int = 180
     """Days for which minutes are kept: charts of older runs are drawn by the hour."""
     hour_days: int = 1826
@@ -59,5 +61,7 @@ class StoreSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             raise ValueError("store: checkpoint_mib, max_backlog_mib and max_segment_mib are at least 1")
         if not 1 <= self.raw_days <= self.minute_days <= self.hour_days:
             raise ValueError("store: 1 <= raw_days <= minute_days <= hour_days is needed")
+        if self.minute_seal_days < 1:
+            raise ValueError("store: minute_seal_days is at least 1")
         if self.seal_after_s < 0 or self.merge_after_s < 0:
             raise ValueError("store: seal_after_s and merge_after_s are not negative")

@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 import pyarrow as pa
 
+from store import minutes
 from store.columns import HOUR_MS, from_tuples
 from store.database import Cursor
 from store.days import Day, days
@@ -23,6 +24,7 @@ BY: Final[tuple[By, ...]] = ("node", "holder")
 ZONE: Final = "zone"
 """Key in table meta of the zone whose days the sums have."""
 
+_TABLE: Final[dict[Bucket, str]] = {"hour": "gpu_hour", "minute": "minutes"}
 _LENGTH_MS: Final[dict[Bucket, int]] = {"hour": HOUR_MS, "minute": 60_000}
 _DAY_HOUR: Final = pa.schema([(name, pa.int64()) for name in ("hour_ms", "from_ms", "to_ms", "day_ms", "end_ms")])
 _CUT: Final = pa.schema({"hour_ms": pa.int64()})
@@ -46,7 +48,7 @@ _ROWS: Final = f"""
         h.stray_ms, CASE WHEN h.run_key IS NULL THEN greatest(0, h.covered_ms - h.stray_ms) END AS unheld_ms,
         CASE WHEN {_RUN} THEN coalesce(h.energy_j_sum::BIGINT * 10000, h.power_w_sum) END AS energy,
         {_RUN} AND h.energy_j_sum IS NULL AND h.power_w_sum IS NOT NULL AS energy_estimated
-    FROM gpu_{{bucket}} h JOIN gpu_classed c USING (gpu_key) {{which}}"""  # noqa: S608 - constants
+    FROM {{table}} h JOIN gpu_classed c USING (gpu_key) {{which}}"""  # noqa: S608 - constants
 
 _SPARE: Final = f"""
     SELECT h.{{bucket}}_ms AS at_ms, h.node_key, h.gpu_key, c.class_key,
@@ -82,7 +84,7 @@ _BY: Final[dict[By, str]] = {"node": _BY_NODE, "holder": _BY_HOLDER}
 
 def _summed(by: By, bucket: Bucket, which: str) -> str:
     """Returns a SELECT of at_ms, the key, class_key and the figures; ``which`` joins or limits the rows ``h``."""
-    of_bucket = {"bucket": bucket, "which": which}
+    of_bucket = {"bucket": bucket, "table": _TABLE[bucket], "which": which}
     return f"""
     WITH row AS MATERIALIZED ({_ROWS.format(**of_bucket)}), spare AS MATERIALIZED ({_SPARE.format(**of_bucket)}),
     told AS (
@@ -179,7 +181,7 @@ def _recompute_days(cursor: Cursor, zone: str) -> None:
     touched = sorted({day for hour in _hours(cursor) for day in days(hour, hour + HOUR_MS, zone)})
     if not touched:
         return
-    minutes_from = cursor.scalar("SELECT min(minute_ms) FROM gpu_minute")
+    minutes_from = minutes.first_ms(cursor)
     parts = [part for day in touched for part in _parts(day, minutes_from)]
     cut = sorted({part[0] for part in parts if part[2] - part[1] < HOUR_MS})
     span = {"low": min(part[0] for part in parts), "high": max(part[0] for part in parts) + HOUR_MS}
@@ -190,9 +192,10 @@ def _recompute_days(cursor: Cursor, zone: str) -> None:
         cursor.execute(_DAY_NODE)
         if cut:
             cursor.execute(_HOLDING.format("cut"), span)
-        for by in BY:
-            cursor.execute(_DAYS_GONE[by])
-            cursor.execute(_day_sql(by, cut=bool(cut)), span)
+        with minutes.minutes(cursor, span["low"], span["high"]):
+            for by in BY:
+                cursor.execute(_DAYS_GONE[by])
+                cursor.execute(_day_sql(by, cut=bool(cut)), span)
 
 
 def _parts(day: Day, minutes_from: int | None) -> list[tuple[int, int, int, int, int]]:

@@ -10,6 +10,7 @@ from typing import Final
 
 from store.catalog import METRICS, Kind, Metric
 from store.database import Cursor
+from store.minutes import minutes
 from store.samples import FOLDER, MAX_TIME_MS, samples
 
 _HOUR_MS: Final = 3_600_000
@@ -96,7 +97,7 @@ _FINDINGS: Final = f"""
 
 VIEWS: Final[dict[str, str]] = {
     "gpu_samples": _samples(),
-    "gpu_minutes": _rollup("gpu_minute", "minute_ms"),
+    "gpu_minutes": _rollup("minutes", "minute_ms"),
     "gpu_hours": _rollup("gpu_hour", "hour_ms"),
     "runs": _RUNS,
     "findings": _FINDINGS,
@@ -111,7 +112,7 @@ def views(cursor: Cursor, from_ms: int = 0, to_ms: int = MAX_TIME_MS, folder: st
     Raw rows are those that end in (from_ms, to_ms], and maybe others: files outside are not opened. ``folder`` is where
     in the data directory the sealed files are read.
     """
-    with samples(cursor, from_ms, to_ms, folder):
+    with samples(cursor, from_ms, to_ms, folder), minutes(cursor, from_ms, to_ms, folder):
         for name, statement in VIEWS.items():
             cursor.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {statement}")
         yield

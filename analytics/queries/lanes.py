@@ -11,6 +11,7 @@ from analytics.queries.scope import Condition, fill, visible
 from analytics.queries.site import data_to
 from analytics.queries.stretches import Stretch, merge, overlaid, thin
 from store.database import Cursor
+from store.minutes import minutes
 from store.samples import kept_from_ms, samples
 from store.states import STATE_SQL
 
@@ -79,7 +80,7 @@ _MINUTES: Final = f"""
             WHEN idle_held_ms + idle_ms >= {MINUTE_MS // 2} THEN 'idle'
             WHEN unknown_ms >= greatest(active_ms, low_ms) THEN 'unknown'
             WHEN active_ms >= low_ms THEN 'active' ELSE 'low' END AS state
-    FROM gpu_minute WHERE run_key = $run AND minute_ms > $start - {MINUTE_MS} AND minute_ms < $end
+    FROM minutes WHERE run_key = $run AND minute_ms > $start - {MINUTE_MS} AND minute_ms < $end
     ORDER BY gpu_key, minute_ms"""  # noqa: S608 - constants
 
 _PAUSES: Final = """
@@ -99,7 +100,7 @@ def lanes(cur: Cursor, viewer: Viewer, run_key: int, max_bars: int = 1000) -> La
     span = {"run": run_key, "start": min(hold.start_ms for hold in held), "end": max(hold.end_ms for hold in held)}
     from_raw = drawn_from_rows(cur, held, MAX_RAW_ROWS)
     pieces: dict[int, list[_Piece]] = defaultdict(list)
-    for piece in _of_rows(cur, span) if from_raw else cur.rows(_MINUTES, span, _Piece):
+    for piece in _of_rows(cur, span) if from_raw else _of_minutes(cur, span):
         pieces[piece.gpu_key].append(piece)
     pauses = [Stretch(state=State.SUSPENDED, start_ms=start, end_ms=end) for start, end in cur.tuples(_PAUSES, span)]
     whole = [overlaid(_without_holes(hold, pieces[hold.gpu_key]), pauses) for hold in held]
@@ -126,6 +127,11 @@ def drawn_from_rows(cur: Cursor, held: list[Hold], most: int) -> bool:
         return False
     interval_ms = cur.scalar("SELECT min(interval_ms) FROM node") or MINUTE_MS
     return sum((hold.end_ms - hold.start_ms) // max(1, interval_ms) for hold in held) <= most
+
+
+def _of_minutes(cur: Cursor, span: dict[str, int]) -> list[_Piece]:
+    with minutes(cur, span["start"] - MINUTE_MS, span["end"]):
+        return cur.rows(_MINUTES, span, _Piece)
 
 
 def _of_rows(cur: Cursor, span: dict[str, int]) -> list[_Piece]:

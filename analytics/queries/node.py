@@ -13,6 +13,7 @@ from analytics.queries.scope import fill, visible
 from analytics.queries.site import told_at
 from analytics.queries.stretches import Stretch, merge
 from store.database import Cursor
+from store.minutes import minutes
 
 __all__ = ["DriverChange", "EventRow", "GpuDay", "GpuNow", "Holder", "NodeDetail", "NodeRow", "Stretch", "node"]
 
@@ -70,7 +71,7 @@ _DAY: Final = """
         SELECT gpu_key, minute_ms, sum(held_ms) AS held, sum(active_ms) AS active, sum(low_ms) AS low,
             sum(idle_held_ms) AS idle_held, sum(idle_ms) AS idle, sum(unknown_ms) AS unknown, sum(stray_ms) AS stray,
             sum(covered_ms) AS covered, sum(suspended_ms) AS suspended
-        FROM gpu_minute WHERE node_key = $node_key AND minute_ms >= $start AND minute_ms < $end GROUP BY ALL),
+        FROM minutes WHERE node_key = $node_key AND minute_ms >= $start AND minute_ms < $end GROUP BY ALL),
     told AS (
         SELECT gpu_key, minute_ms,
             CASE WHEN held >= 30000 AND idle_held + idle >= 30000 THEN if(idle_held >= idle, 'idle_held', 'idle')
@@ -140,7 +141,9 @@ def node(cur: Cursor, viewer: Viewer, name: str, now_ms: int) -> NodeDetail | No
 def _days(cur: Cursor, span: dict[str, int]) -> dict[int, list[Stretch]]:
     """The minutes of each GPU as stretches; where there is no row nothing is known."""
     by_gpu: dict[int, list[Stretch]] = defaultdict(list)
-    for gpu_key, state, start_ms, end_ms in cur.tuples(_DAY, span):
+    with minutes(cur, span["start"], span["end"]):
+        told = cur.tuples(_DAY, span)
+    for gpu_key, state, start_ms, end_ms in told:
         lane = by_gpu[gpu_key]
         at = lane[-1].end_ms if lane else span["start"]
         if start_ms > at:

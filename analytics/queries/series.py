@@ -12,6 +12,7 @@ from analytics.queries.rollup import floor
 from analytics.queries.scope import fill
 from store.catalog import BY_NAME, Kind, Metric
 from store.database import Cursor
+from store.minutes import minutes
 from store.samples import samples
 
 _Ints = npt.NDArray[np.int64]
@@ -52,7 +53,7 @@ _ROWS: Final = """
     GROUP BY 1, 2"""
 
 _MINUTES: Final = """
-    SELECT gpu_key, CAST(minute_ms // $step AS BIGINT) AS bucket, {values} FROM gpu_minute
+    SELECT gpu_key, CAST(minute_ms // $step AS BIGINT) AS bucket, {values} FROM minutes
     WHERE run_key = $run AND minute_ms >= $start AND minute_ms < $end GROUP BY 1, 2"""
 
 
@@ -81,7 +82,7 @@ def metrics(
     of = _of_rows if from_raw else _of_minutes
     expressions = ", ".join(of(BY_NAME[name], rates=rates) for name in names)
     params = {"run": run_key, "start": floor(start, step), "end": end, "step": step}
-    with samples(cur, params["start"], end):
+    with (samples if from_raw else minutes)(cur, params["start"], end):
         found = cur.arrow(fill(_ROWS if from_raw else _MINUTES, values=expressions), params)
     gpu, bucket, *columns = (column.to_numpy() for column in found.columns)  # NULL becomes NaN
     return Series(

@@ -8,6 +8,7 @@ import msgspec
 from analytics.model import HOUR_MS, MINUTE_MS, State
 from analytics.queries.scope import fill
 from store.database import Cursor
+from store.minutes import minutes
 
 PARTS: Final = 48
 
@@ -66,7 +67,9 @@ def strips(cur: Cursor, run_keys: list[int], data_to_ms: int) -> dict[int, list[
     # A part shorter than an hour needs the minutes; a longer run is told well enough by its hours.
     short = [life for life in lives if life.end_ms - life.start_ms <= PARTS * HOUR_MS]
     long = [life for life in lives if life.end_ms - life.start_ms > PARTS * HOUR_MS]
-    buckets = _buckets(cur, short, "gpu_minute", "minute_ms", MINUTE_MS)
+    from_ms = min((life.start_ms for life in short), default=0) - MINUTE_MS
+    with minutes(cur, from_ms, max((life.end_ms for life in short), default=0) + 1):
+        buckets = _buckets(cur, short, "minutes", "minute_ms", MINUTE_MS)
     buckets |= _buckets(cur, long, "gpu_hour", "hour_ms", HOUR_MS)
     return {life.run_key: _strip(life, buckets.get(life.run_key, {})) for life in lives}
 

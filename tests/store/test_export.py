@@ -11,7 +11,6 @@ import pytest
 from store.database import Database
 from store.errors import StoreError
 from store.export import Exported, export
-from store.manifest import KEEP_GONE_MS
 from store.merge import merge
 from store.seal import seal
 from store.settings import StoreSettings
@@ -89,7 +88,7 @@ def test_it_is_of_one_moment_whatever_happens_meanwhile(filled: Database, tmp_pa
         store(filled, segment(steady(T0 + seq * HOUR, T0 + (seq + 1) * HOUR, 0, None, MINUTE), seq=seq))
         seal(filled, AT_ONCE, NOW)
         merge(filled, AT_ONCE, NOW + HOUR)
-        seal(filled, AT_ONCE, NOW + HOUR + KEEP_GONE_MS)
+        seal(filled, AT_ONCE, NOW + HOUR)
 
     def meanwhile(file: str) -> None:
         thread = threading.Thread(target=work)
