@@ -4,7 +4,8 @@ Groups are the holds of a batch. DuckDB's hash aggregates touch a state for each
 numpy's reduceat takes a tenth of that, and the integers are the same.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +15,7 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Values = npt.NDArray[Any]
+_Ranked = Callable[[Ints], Any]
 
 _BINS_A_VALUE: Final = 4
 """Bins a value up to which counting is cheaper than sorting: the bins are summed up as well."""
@@ -68,18 +70,17 @@ class Groups:
         place = values + np.repeat(base, self.sizes)
         bins = int(width.sum())
         if bins <= _BINS_A_VALUE * len(values):
-            upto = np.cumsum(np.bincount(place, minlength=bins))
-            at = lambda rank: np.searchsorted(upto, rank, side="right")  # noqa: E731 - two ways to the same
+            place_of: _Ranked = partial(np.searchsorted, np.cumsum(np.bincount(place, minlength=bins)), side="right")
         else:
             place.sort()
-            at = place.__getitem__
-        return [self._between(at, base, share) for share in shares]
+            place_of = place.__getitem__
+        return [self._between(place_of, base, share) for share in shares]
 
-    def _between(self, at: Any, base: Ints, share: float) -> Floats:
+    def _between(self, place_of: _Ranked, base: Ints, share: float) -> Floats:
         rank = (self.sizes - 1) * share
         below = np.floor(rank).astype(np.int64)
-        low = (at(self.starts + below) - base).astype(np.float64)
-        high = at(self.starts + np.ceil(rank).astype(np.int64)) - base
+        low = (place_of(self.starts + below) - base).astype(np.float64)
+        high = place_of(self.starts + np.ceil(rank).astype(np.int64)) - base
         return self.spread(low + (high - low) * (rank - below), np.nan)
 
 

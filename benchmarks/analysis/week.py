@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchmarks.telemetry import Fleet, Plan, plan, rows
+from benchmarks.telemetry import CATALOGUE, Fleet, Plan, plan, rows
 from store import manifest, parquet
 from store.catalog import BY_NAME
 from store.columns import ARROW_TYPE, HOUR_MS
@@ -24,12 +24,11 @@ from store.schema import SAMPLE_COLUMNS
 CLUSTER: Final = "bench"
 _MADE_FOR: Final = "benchmark"
 _ROLLED_AT_ONCE: Final = 256
-_STRUCTURE: Final = {
-    "ts_ms": pa.int64(), "span_ms": pa.uint32(), "node_key": pa.int32(), "gpu_key": pa.int32(),
-    "run_key": pa.int32(), "baseline_mib": pa.uint32(),
-}  # fmt: skip
+_KEYS: Final = {"node_key": pa.int32(), "gpu_key": pa.int32(), "run_key": pa.int32()}
+_TIMES: Final = {"ts_ms": pa.int64(), "span_ms": pa.uint32()}
+# A column without any value is not in a sealed file.
 _SCHEMA: Final = pa.schema(
-    [(name, _STRUCTURE[name] if name in _STRUCTURE else ARROW_TYPE[BY_NAME[name].dtype]) for name in SAMPLE_COLUMNS]
+    {**_TIMES, **_KEYS, **{name: ARROW_TYPE[BY_NAME[name].dtype] for name in SAMPLE_COLUMNS if name in CATALOGUE}}
 )
 
 # What a run asked for beside its GPUs does not matter here; its limit does, for `walltime_oversized`.
@@ -125,7 +124,7 @@ def _seal(cursor: Cursor, planned: Plan) -> None:
     waiting: list[Queue[pa.Table | None]] = [Queue(maxsize=2) for _ in days]
     with ThreadPoolExecutor(len(days)) as pool:
         written = [
-            pool.submit(parquet.write, cursor.database.directory / FOLDER / name, _batches(queue))
+            pool.submit(parquet.write, cursor.database.directory / FOLDER / name, _batches(queue), parquet.DAILY)
             for name, queue in zip(names, waiting, strict=True)
         ]
         for node in range(fleet.nodes):
@@ -141,25 +140,15 @@ def _seal(cursor: Cursor, planned: Plan) -> None:
 
 
 def _sample_rows(planned: Plan, node: int) -> pa.Table:
-    """Returns the rows of a node with every column of a sealed file; what was not made is NULL."""
+    """Returns the rows of a node with the columns of a sealed file."""
     made = rows(planned, node)
     keys = {
         "node_key": pc.add(made["node"], 1),
         "gpu_key": pc.add(made["gpu"], node * planned.fleet.gpus + 1),
         "run_key": pc.add(made["run"], 1),
     }
-
-    def column(name: str) -> pa.ChunkedArray:
-        return keys[name] if name in keys else made[name]
-
-    known = set(keys) | set(made.column_names)
-    return pa.table(
-        [
-            column(field.name).cast(field.type) if field.name in known else pa.nulls(made.num_rows, field.type)
-            for field in _SCHEMA
-        ],
-        schema=_SCHEMA,
-    )
+    columns = [keys[field.name] if field.name in keys else made[field.name] for field in _SCHEMA]
+    return pa.table([column.cast(field.type) for column, field in zip(columns, _SCHEMA, strict=True)], schema=_SCHEMA)
 
 
 def _batches(queue: "Queue[pa.Table | None]") -> Iterator[pa.RecordBatch]:
