@@ -147,7 +147,7 @@ def _at_rest(settings: Settings, chosen: Path) -> Iterator[Fetch]:
     from store.errors import StoreError
 
     try:
-        database = Database.open(chosen, read_only=True)
+        database = Database.open(chosen, read_only=True, settings=settings.store)
     except StoreError as error:
         raise Refused(str(error)) from error
     with contextlib.closing(database):

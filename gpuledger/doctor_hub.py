@@ -1,6 +1,7 @@
 """The doctor's look at the hub: does it answer, does it take this node's token, do the clocks agree?"""
 
 import http.client
+import json
 import ssl
 import time
 from collections.abc import Iterator
@@ -34,6 +35,7 @@ def hub_checks(settings: CollectorSettings, data: Path) -> Iterator[Check]:
     """Asks the hub of the data directory where one runs, and the hub that this node delivers to."""
     if _answers_here(data):
         yield Check(name="hub", state="good", found=f"the hub of {data} answers")
+        yield from _disk(data)
         if settings.hub == OWN_HUB:
             return  # nobody chose that address: `up` delivers to its own, whatever its port
     try:
@@ -54,6 +56,17 @@ def hub_checks(settings: CollectorSettings, data: Path) -> Iterator[Check]:
         yield Check(name="hub", state="bad", found=f"{settings.hub} does not answer ({error})", fix=fix)
     finally:
         connection.close()
+
+
+def _disk(data: Path) -> Iterator[Check]:
+    """What Health says of the disk; at rest nothing grows."""
+    fetch = from_socket(data / "hub.sock")
+    status, body = fetch("/api/v1/health") if fetch else (0, b"")
+    found = json.loads(body) if status == http.HTTPStatus.OK else {}
+    if sentence := found.get("disk_sentence"):
+        days_left = found["disk"]["days_left"]
+        state: State = "bad" if days_left == 0 else "note" if sentence in found["problems"] else "good"
+        yield Check(name="disk", state=state, found=sentence.rstrip("."))
 
 
 def _answers_here(data: Path) -> bool:

@@ -174,10 +174,17 @@ class Database:
     """An open data directory. Make one with :meth:`open`, close it when done."""
 
     def __init__(
-        self, directory: Path, connection: duckdb.DuckDBPyConnection, lock: DirectoryLock, *, read_only: bool
+        self,
+        directory: Path,
+        connection: duckdb.DuckDBPyConnection,
+        lock: DirectoryLock,
+        *,
+        read_only: bool,
+        settings: StoreSettings,
     ) -> None:
         self.directory = directory
         self.read_only = read_only
+        self.settings = settings
         self.writer = threading.RLock()
         self.copier = threading.Lock()
         self.readers = Readers()
@@ -221,8 +228,9 @@ class Database:
         except OSError as error:
             raise StoreError(f"{directory} cannot be used ({error.strerror}); choose another directory.") from error
         try:
-            connection = connect(file, read_only=read_only, settings=settings or StoreSettings())
-            database = cls(directory, connection, lock, read_only=read_only)
+            settings = settings or StoreSettings()
+            connection = connect(file, read_only=read_only, settings=settings)
+            database = cls(directory, connection, lock, read_only=read_only, settings=settings)
         except BaseException:
             lock.release()
             raise

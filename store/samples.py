@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from store.connection import SEALED_FOLDER
-from store.database import Cursor
+from store.database import FILE_NAME, Cursor
 from store.schema import SAMPLE_COLUMNS
 
 FOLDER: Final = SEALED_FOLDER
@@ -44,8 +44,14 @@ def count(cursor: Cursor) -> int:
 
 
 def sealed_bytes(cursor: Cursor) -> int:
-    """Returns the size of the sealed files."""
-    return int(cursor.scalar("SELECT coalesce(sum(bytes), 0)::BIGINT FROM sealed"))
+    """Returns the size of the sealed files, of raw rows and of minutes."""
+    every = "SELECT bytes FROM sealed UNION ALL SELECT bytes FROM sealed_minute"
+    return int(cursor.scalar(f"SELECT coalesce(sum(bytes), 0)::BIGINT FROM ({every})"))  # noqa: S608 - a constant
+
+
+def database_bytes(cursor: Cursor) -> int:
+    """Returns the size of the database file with its write-ahead log."""
+    return sum(file.stat().st_size for file in cursor.database.directory.glob(f"{FILE_NAME}*") if file.is_file())
 
 
 def _source(cursor: Cursor, from_ms: int, to_ms: int, folder: str) -> str:

@@ -10,6 +10,7 @@ from analytics.model import HOUR_MS, MINUTE_MS, Filter, Viewer, Window
 from analytics.queries import logs
 from analytics.queries.arrivals import Arrivals, arrivals
 from analytics.queries.expected import expected_nodes
+from analytics.queries.growth import Growth, growth
 from analytics.queries.hours import total
 from analytics.queries.logs import LogRow
 from analytics.queries.nodes import NodeRow, nodes
@@ -20,7 +21,7 @@ from analytics.queries.slurm_usage import AccountDay, slurm_usage
 from analytics.wording import format_duration, format_time, plural
 from store import samples
 from store.catalog import BY_NAME, NULL_REASONS
-from store.database import FILE_NAME, Cursor
+from store.database import Cursor
 
 __all__ = ["Health", "LogRow", "SlurmHours", "Unmeasurable", "health"]
 
@@ -53,7 +54,8 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     """``ok`` is true where nothing below needs anybody; ``problems`` says in sentences what does.
 
     ``pending`` says what is still being summed, where that is much: until then figures are not whole.
-    ``store_bytes`` is the database file with its write-ahead log and the sealed files. Nodes are those with GPUs;
+    ``store_bytes`` is the database file with its write-ahead log and the sealed files; ``disk`` says how long there is
+    room for it, in ``disk_sentence`` with what that rests on, None where it cannot be said. Nodes are those with GPUs;
     expected are those of Slurm's inventory that are not offline, without one also nodes on which accounting saw GPU
     jobs in the last 7 days. ``slurm_requests_per_min`` is what our probes ask slurmctld, as a mean of the last day.
     """
@@ -83,6 +85,8 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     slurm: SlurmHours | None
     accounts: list[AccountDay]
     store_bytes: int
+    disk: Growth | None
+    disk_sentence: str | None
     rows: int
     synthetic: bool
 
@@ -122,12 +126,14 @@ def health(cur: Cursor, viewer: Viewer, now_ms: int) -> Health:
     lag_ms = accounting_lag_ms(probe_rows, seen_ms)
     pending_hours = cur.scalar("SELECT count(*) FROM dirty_hour")
     waiting = pending(cur)
+    disk = growth(cur)
     skews = [abs(node.skew_ms) for node in listed if node.skew_ms is not None]
     problems = [
         *_of_nodes([node for node in with_gpus if node.name in expected], expected),
         *_of_arrivals(came),
         *_of_logs(job_rows, probe_rows),
         *_of_accounting(lag_ms),
+        *([disk.sentence] if disk is not None and disk.soon else []),
     ]
     return Health(
         ok=not problems and to_ms is not None,
@@ -154,8 +160,9 @@ def health(cur: Cursor, viewer: Viewer, now_ms: int) -> Health:
         unmeasurable=_unmeasurable(cur, seen_ms),
         accounts=[] if store.data_from_ms is None or to_ms is None else slurm_usage(cur, store.data_from_ms, to_ms),
         slurm=_slurm(cur, store.data_from_ms, seen_ms),
-        store_bytes=sum(file.stat().st_size for file in cur.database.directory.glob(f"{FILE_NAME}*"))
-        + samples.sealed_bytes(cur),
+        store_bytes=samples.database_bytes(cur) + samples.sealed_bytes(cur),
+        disk=disk,
+        disk_sentence=None if disk is None else disk.sentence,
         rows=samples.count(cur),
         synthetic=store.synthetic,
     )

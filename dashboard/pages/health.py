@@ -112,8 +112,23 @@ def _figures(found: Health) -> Component:
             id="store_bytes", label="Store", value=_float(found.store_bytes), text=format_bytes(found.store_bytes),
             note=f"{format_count(found.rows)} rows", why_unknown="not known for data at rest",
         ),
+        Figure(
+            id="days_left", label="Disk lasts", value=_float(_days_left(found)), text=_lasts(found),
+            why_unknown="less than a full day has been recorded",
+        ),
     ]  # fmt: skip
-    return figure_row(figures)
+    rests = html.P(found.disk_sentence, className="total-line") if found.disk_sentence else None
+    return html.Div([figure_row(figures), rests])
+
+
+def _days_left(found: Health) -> int | None:
+    return None if found.disk is None else found.disk.days_left
+
+
+def _lasts(found: Health) -> str:
+    if found.disk is None:
+        return UNKNOWN
+    return "settles" if found.disk.days_left is None else plural(found.disk.days_left, "day")
 
 
 def _rate(value: float | None) -> str:
