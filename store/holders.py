@@ -18,6 +18,11 @@ _UNPLACED_CLASS: Final = f"""
     INSERT OR IGNORE INTO gpu_class VALUES (0, FALSE, NULL, {WHOLE});
     INSERT OR IGNORE INTO gpu_classed VALUES ({UNPLACED}, 0)"""  # noqa: S608 - constants
 
+_IS_RECLASSED: Final = f"""
+    SELECT count(*) > 0 OR (SELECT count(*) = 0 FROM gpu_class) FROM ({_GPUS}) AS g
+        LEFT JOIN gpu_class c ON {_SAME_CLASS} LEFT JOIN gpu_classed k ON k.gpu_key = g.gpu_key
+    WHERE c.class_key IS NULL OR k.class_key IS DISTINCT FROM c.class_key"""  # noqa: S608 - constants
+
 _RECLASSED: Final = f"""
     SELECT g.gpu_key, c.class_key, k.class_key IS NOT NULL AS was_other
     FROM ({_GPUS}) AS g JOIN gpu_class c ON {_SAME_CLASS} LEFT JOIN gpu_classed k ON k.gpu_key = g.gpu_key
@@ -57,11 +62,11 @@ NOBODY_OF_NODE: Final = """
 
 def keep_classes(cursor: Cursor) -> None:
     """Puts every GPU into its class; marks the sums of those that were in another: model or slices are known now."""
+    if not cursor.scalar(_IS_RECLASSED):
+        return
     cursor.execute(_UNPLACED_CLASS)
     cursor.execute(_NEW_CLASSES)
     changed = cursor.arrow(_RECLASSED)
-    if not changed.num_rows:
-        return
     with cursor.table("reclassed", changed):
         if any(changed["was_other"].to_pylist()):
             cursor.execute("SELECT nextval('generations')")

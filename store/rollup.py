@@ -7,7 +7,6 @@ the GPU's row before it, inside its allocation; held time comes from allocations
 from typing import Final
 
 import msgspec
-import pyarrow as pa
 
 from store import holds, hours, minutes, spare, sums
 from store.catalog import METRICS
@@ -29,14 +28,18 @@ ROWS_AT_ONCE: Final = 1_000_000
 """Raw rows, about, that are worked in at once: some 400 MB."""
 # Of one hour what waits longest comes first: nodes that send all the time must not keep others from their turn.
 _WORK: Final = f"""
-    SELECT hour_ms, node_key, gen, from_ms, to_ms FROM (
-        SELECT hour_ms, node_key, gen, from_ms // {MINUTE_MS} * {MINUTE_MS} AS from_ms,
-            (to_ms + {MINUTE_MS} - 1) // {MINUTE_MS} * {MINUTE_MS} AS to_ms,
-            coalesce(sum((d.to_ms - d.from_ms) * g.gpus // greatest(n.interval_ms, 1)) OVER (
-                ORDER BY hour_ms DESC, from_ms, node_key ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS rows
-        FROM (FROM dirty_hour ORDER BY hour_ms DESC, from_ms, node_key LIMIT $limit) d LEFT JOIN node n USING (node_key)
+    CREATE OR REPLACE TEMP TABLE work AS
+    SELECT hour_ms, node_key, gen, from_ms // {MINUTE_MS} * {MINUTE_MS} AS from_ms,
+        (to_ms + {MINUTE_MS} - 1) // {MINUTE_MS} * {MINUTE_MS} AS to_ms
+    FROM dirty_hour ORDER BY hour_ms DESC, from_ms, node_key LIMIT $limit"""  # noqa: S608 - constants
+_AT_ONCE: Final = f"""
+    SELECT count(*) FROM (
+        SELECT coalesce(sum((w.to_ms - w.from_ms) * g.gpus // greatest(n.interval_ms, 1)) OVER (
+            ORDER BY w.hour_ms DESC, w.from_ms, w.node_key ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS rows
+        FROM work w LEFT JOIN node n USING (node_key)
             LEFT JOIN (SELECT node_key, count(*) AS gpus FROM gpu GROUP BY node_key) g USING (node_key))
-    WHERE rows < {ROWS_AT_ONCE}"""  # noqa: S608 - constants
+    WHERE rows < {ROWS_AT_ONCE}"""  # noqa: S608 - a constant
+_FEW: Final = 16  # hours of a node, so many can always be worked in at once
 
 
 def roll_up(
@@ -60,15 +63,23 @@ def roll_up(
         mark_open(cursor, wait_ms)
         # What has no raw rows any more stays as it was computed.
         cursor.execute("DELETE FROM dirty_hour WHERE hour_ms < $1", [kept_from_ms(cursor)])
-        work = cursor.arrow(_WORK, {"limit": limit})
-        with cursor.table("work", work):
-            if work.num_rows:
-                _recompute(cursor, work, settings)
-                cursor.execute(
-                    "DELETE FROM dirty_hour USING work w WHERE dirty_hour.hour_ms = w.hour_ms "
-                    "AND dirty_hour.node_key = w.node_key AND dirty_hour.gen = w.gen"
-                )
-            return len(work) + sums.recompute(cursor, zone, limit)
+        taken = _take(cursor, limit)
+        if taken:
+            _recompute(cursor, settings)
+            cursor.execute(
+                "DELETE FROM dirty_hour USING work w WHERE dirty_hour.hour_ms = w.hour_ms "
+                "AND dirty_hour.node_key = w.node_key AND dirty_hour.gen = w.gen"
+            )
+        return taken + sums.recompute(cursor, zone, limit)
+
+
+def _take(cursor: Cursor, limit: int) -> int:
+    """Puts what comes first into the table ``work``, as much as is worked in at once; returns how many (hour, node)."""
+    taken = cursor.execute(_WORK, {"limit": limit})
+    if taken <= _FEW:
+        return taken
+    few = int(cursor.scalar(_AT_ONCE))
+    return taken if few == taken else cursor.execute(_WORK, {"limit": few})
 
 
 def _follow_thresholds(cursor: Cursor, settings: StateSettings) -> None:
@@ -81,7 +92,8 @@ def _follow_thresholds(cursor: Cursor, settings: StateSettings) -> None:
     cursor.execute("INSERT OR REPLACE INTO meta VALUES ('states', $1)", [wanted])
 
 
-def _recompute(cursor: Cursor, work: pa.Table, settings: StateSettings) -> None:
+def _recompute(cursor: Cursor, settings: StateSettings) -> None:
+    work = cursor.arrow("SELECT * FROM work")
     [(low, high)] = cursor.tuples("SELECT min(from_ms), max(to_ms) FROM work")
     minutes.thaw(cursor)
     hours.set_aside(cursor, low, high)

@@ -94,6 +94,8 @@ def _summed(by: By, bucket: Bucket, which: str) -> str:
     """  # noqa: S608 - constants
 
 
+_LATE: Final = """
+    CREATE OR REPLACE TEMP TABLE late_sum AS SELECT * FROM dirty_sum ORDER BY hour_ms DESC, node_key LIMIT $1"""
 _WORK: Final = """
     CREATE OR REPLACE TEMP TABLE sum_work AS
     SELECT hour_ms, node_key FROM work UNION SELECT hour_ms, node_key FROM late_sum"""
@@ -134,16 +136,17 @@ def recompute(cursor: Cursor, zone: str, limit: int) -> int:
 
     Returns the number of those others.
     """
-    late = cursor.arrow("SELECT * FROM dirty_sum ORDER BY hour_ms DESC, node_key LIMIT $1", [limit])
-    with cursor.table("late_sum", late):
-        cursor.execute(_WORK)
-        _recompute_hours(cursor)
-        _recompute_days(cursor, zone)
+    late = cursor.execute(_LATE, [limit])
+    if cursor.execute(_WORK):
+        hours = _hours(cursor)
+        _recompute_hours(cursor, hours)
+        _recompute_days(cursor, hours, zone)
+    if late:
         cursor.execute(
             "DELETE FROM dirty_sum d USING late_sum l "
             "WHERE d.hour_ms = l.hour_ms AND d.node_key = l.node_key AND d.gen = l.gen"
         )
-    return len(late)
+    return late
 
 
 def follow_zone(cursor: Cursor, zone: str | None) -> str:
@@ -157,7 +160,7 @@ def follow_zone(cursor: Cursor, zone: str | None) -> str:
         cursor.execute("TRUNCATE node_day")
         cursor.execute("TRUNCATE holder_day")
         cursor.execute("CREATE OR REPLACE TEMP TABLE sum_work AS SELECT DISTINCT hour_ms, node_key FROM node_hour")
-        _recompute_days(cursor, zone)
+        _recompute_days(cursor, _hours(cursor), zone)
     return zone
 
 
@@ -165,10 +168,7 @@ def _hours(cursor: Cursor) -> list[int]:
     return [hour for (hour,) in cursor.tuples("SELECT DISTINCT hour_ms FROM sum_work ORDER BY hour_ms")]
 
 
-def _recompute_hours(cursor: Cursor) -> None:
-    hours = _hours(cursor)
-    if not hours:
-        return
+def _recompute_hours(cursor: Cursor, hours: list[int]) -> None:
     span = {"low": hours[0], "high": hours[-1] + HOUR_MS}
     cursor.execute(_HOLDING.format("sum_work"), span)
     keep_holders(cursor)
@@ -177,8 +177,8 @@ def _recompute_hours(cursor: Cursor) -> None:
         cursor.execute(f"INSERT INTO {by}_hour {_summed(by, 'hour', _WHICH[by])} ORDER BY ALL", span)
 
 
-def _recompute_days(cursor: Cursor, zone: str) -> None:
-    touched = sorted({day for hour in _hours(cursor) for day in days(hour, hour + HOUR_MS, zone)})
+def _recompute_days(cursor: Cursor, hours: list[int], zone: str) -> None:
+    touched = sorted({day for hour in hours for day in days(hour, hour + HOUR_MS, zone)})
     if not touched:
         return
     minutes_from = minutes.first_ms(cursor)
