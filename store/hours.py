@@ -9,7 +9,7 @@ from typing import Final
 from store.catalog import METRICS, Kind, Metric
 from store.columns import HOUR_MS
 from store.database import Cursor
-from store.schema import rollup_columns
+from store.schema_gpus import rollup_columns
 
 _TIMES: Final = (
     *("rows", "held_ms", "suspended_ms", "covered_ms", "active_ms", "low_ms", "idle_held_ms", "idle_ms", "unknown_ms"),

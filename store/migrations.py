@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from store import schema
 from store.catalog import METRICS
 from store.errors import SchemaTooNew, StoreError
+from store.schema_gpus import SQL_TYPE, rollup_columns
 
 if TYPE_CHECKING:
     from store.database import Cursor
@@ -53,12 +54,12 @@ def _add_metrics(cursor: "Cursor") -> None:
             "WHERE table_name IN ('hot', 'gpu_hour', 'gpu_minute')"
         )
     }
-    wanted = [("hot", f"{metric.name} {schema.SQL_TYPE[metric.dtype]}") for metric in METRICS]
+    wanted = [("hot", f"{metric.name} {SQL_TYPE[metric.dtype]}") for metric in METRICS]
     wanted += [
         (table, column)
         for table in ("gpu_hour", "gpu_minute")
         for metric in METRICS
-        for column in schema.rollup_columns(metric)
+        for column in rollup_columns(metric, table)
     ]
     missing = [(table, column) for table, column in wanted if (table, column.split()[0]) not in present]
     if not missing:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from store.catalog import METRICS, Kind, Metric
 from store.parts import MINUTE_MS, Ints, Parts
-from store.schema import rollup_columns
+from store.schema_gpus import rollup_columns
 
 STATES: Final = ("unknown", "active", "low", "idle_held", "idle")
 """States by the code that ``parts`` give in column ``state``."""

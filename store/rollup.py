@@ -17,7 +17,7 @@ from store.holders import keep_classes
 from store.parts import Parts
 from store.reduction import STATES, by_minute
 from store.samples import kept_from_ms, samples
-from store.schema import rollup_columns
+from store.schema_gpus import rollup_columns
 from store.settings import StateSettings
 from store.states import parked_sql, state_sql
 

@@ -5,12 +5,9 @@ Tables under "derived" can be rebuilt to equal rows while the raw rows are compl
 what people did and what was sent.
 """
 
-from store.catalog import METRICS, Kind, Metric
+from store.catalog import METRICS
+from store.schema_gpus import SQL_TYPE, rollup_table
 from store.schema_sums import SUMS
-
-SQL_TYPE = {
-    "u1": "UTINYINT", "u2": "USMALLINT", "u4": "UINTEGER", "i2": "SMALLINT", "i4": "INTEGER", "i8": "BIGINT",
-}  # fmt: skip
 
 WHOLE = 840
 """Weight of a whole GPU: divisible by 1 to 8, hence by the slices of every MIG-capable model (7, A30: 4)."""
@@ -35,38 +32,6 @@ SAMPLE_COLUMNS = (*ROW_COLUMNS, *(metric.name for metric in METRICS))
 def sample_columns() -> str:
     """Returns the metric columns of ``hot`` and of every sealed file, as DDL."""
     return ", ".join(f"{metric.name} {SQL_TYPE[metric.dtype]}" for metric in METRICS)
-
-
-def rollup_columns(metric: Metric) -> tuple[str, ...]:
-    """Returns the rollup columns of a metric as DDL.
-
-    GAUGE: ``<name>_sum`` (stored value x ms), ``<name>_ms`` (time with a reading), ``<name>_max``. DELTA:
-    ``<name>_sum``. COUNT: ``<name>_max``. FLAGS: ``<name>_ms`` (time with any bit set), ``<name>_seen`` (bits seen).
-    """
-    name = metric.name
-    match metric.kind:
-        case Kind.GAUGE:
-            return (f"{name}_sum BIGINT", f"{name}_ms BIGINT", f"{name}_max {SQL_TYPE[metric.dtype]}")
-        case Kind.DELTA:
-            return (f"{name}_sum BIGINT",)
-        case Kind.COUNT:
-            return (f"{name}_max {SQL_TYPE[metric.dtype]}",)
-        case Kind.FLAGS:
-            return (f"{name}_ms BIGINT", f"{name}_seen {SQL_TYPE[metric.dtype]}")
-
-
-def _rollup_table(name: str, bucket: str) -> str:
-    metrics = ", ".join(column for metric in METRICS for column in rollup_columns(metric))
-    # run_key is NULL for time that no run held. held_ms = active + low + idle_held + idle + unknown, exactly. Beside it
-    # and no part of it is suspended_ms (NULL: none). Where run_key is NULL held_ms is 0 and stray_ms says how much of
-    # the covered time was work without a holder.
-    return f"""CREATE TABLE {name} (
-        {bucket} BIGINT NOT NULL, node_key INTEGER NOT NULL, gpu_key INTEGER NOT NULL, run_key INTEGER,
-        rows UINTEGER NOT NULL, held_ms BIGINT NOT NULL, suspended_ms BIGINT, covered_ms BIGINT NOT NULL,
-        active_ms BIGINT NOT NULL, low_ms BIGINT NOT NULL, idle_held_ms BIGINT NOT NULL, idle_ms BIGINT NOT NULL,
-        unknown_ms BIGINT NOT NULL, unmeasurable_ms BIGINT NOT NULL,
-        stray_ms BIGINT NOT NULL, parked_ms BIGINT NOT NULL,
-        {metrics})"""
 
 
 VERSION_1: tuple[str, ...] = (
@@ -209,8 +174,8 @@ VERSION_1: tuple[str, ...] = (
     # from_ms: from when on the run's time has changed, which for data that comes late lies within its footprint.
     "CREATE TABLE dirty_run (run_key INTEGER PRIMARY KEY, gen BIGINT NOT NULL, from_ms BIGINT)",
     "CREATE SEQUENCE generations START 1",
-    _rollup_table("gpu_hour", "hour_ms"),
-    _rollup_table("gpu_minute", "minute_ms"),
+    rollup_table("gpu_hour", "hour_ms"),
+    rollup_table("gpu_minute", "minute_ms"),
     # Time in which nobody held a GPU, by why nobody could: releasing | offline | taken | reserved |
     # stranded (store/spare.py). units: WHOLE x ms.
     *(

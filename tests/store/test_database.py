@@ -11,11 +11,11 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from store import schema
 from store.catalog import METRICS
 from store.database import Cursor, Database, database_file
 from store.errors import QueryTimeout, SchemaTooNew, StoreBusy, StoreError
 from store.ingest import ingest
+from store.schema_gpus import rollup_columns
 from store.settings import StateSettings, StoreSettings
 from tests.store.building import HOUR, NOW, T0, packed, segment, steady
 
@@ -23,6 +23,7 @@ OWNER = """
 import sys, time
 from pathlib import Path
 from store.database import Database
+from store.schema_gpus import rollup_columns
 database = Database.open(Path(sys.argv[1]))
 print("open", flush=True)
 sys.stdin.read()
@@ -217,13 +218,13 @@ def test_a_new_metric_gets_its_columns(tmp_path: Path) -> None:
     with Database.open(tmp_path) as made, made.cursor() as cursor:
         cursor.execute(f"ALTER TABLE hot DROP COLUMN {newest.name}")
         for table in ("gpu_hour", "gpu_minute"):
-            for column in schema.rollup_columns(newest):
+            for column in rollup_columns(newest):
                 cursor.execute(f"ALTER TABLE {table} DROP COLUMN {column.split()[0]}")
     with Database.open(tmp_path) as found, found.cursor() as cursor:
         assert newest.name in cursor.arrow("SELECT * FROM hot").column_names
         for table in ("gpu_hour", "gpu_minute"):
             names = cursor.arrow(f"SELECT * FROM {table}").column_names
-            assert all(column.split()[0] in names for column in schema.rollup_columns(newest))
+            assert all(column.split()[0] in names for column in rollup_columns(newest))
 
 
 def test_limits_are_taken(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from store.metric import Metric
 from store.rebuild import mark_derived
 from store.rollup import roll_up
 from store.samples import FOLDER, samples
+from store.schema_gpus import rollup_columns
 from store.seal import seal
 from store.settings import StoreSettings
 from store.views import VIEWS
@@ -112,7 +113,7 @@ def without(database: Database, metric: Metric) -> None:
     with database.cursor() as cursor:
         cursor.execute(f"ALTER TABLE hot DROP COLUMN {metric.name}")
         for table in ("gpu_hour", "gpu_minute"):
-            for column in schema.rollup_columns(metric):
+            for column in rollup_columns(metric):
                 cursor.execute(f"ALTER TABLE {table} DROP COLUMN {column.split()[0]}")
         for each in manifest.files(cursor):
             path = database.directory / FOLDER / each.file
@@ -141,7 +142,7 @@ def test_a_new_metric_is_one_line_wherever_in_the_catalogue(tmp_path: Path, metr
             while roll_up(database):
                 pass
             seal(database, StoreSettings(seal_after_s=0), NOW)
-        names = {column.split()[0] for column in schema.rollup_columns(metric)}
+        names = {column.split()[0] for column in rollup_columns(metric)}
         late = [row for row in hours(new) if row["hour_ms"] == T0 + 2 * HOUR]
         assert [row for row in hours(old) if row["hour_ms"] == T0 + 2 * HOUR] == late
         assert all(late[0][name] for name in names)
