@@ -11,7 +11,8 @@ from analytics.footprint.groups import Ints
 from analytics.footprint.holds import Holds, batches
 from analytics.footprint.hollow import hollow
 from analytics.footprint.peak import peaks, used_windows
-from analytics.footprint.pieces import Pieces, read
+from analytics.footprint.pieces import Pieces
+from analytics.footprint.rows import read
 from analytics.footprint.stretches import make_blocks, stretches
 from analytics.footprint.together import idle_spans, idle_together
 from analytics.settings import FootprintSettings
@@ -57,12 +58,12 @@ def figured(cur: Cursor, holds: Holds, settings: FootprintSettings, states: Stat
     from_ms, to_ms = (int(holds.start_ms.min()), int(holds.end_ms.max())) if len(holds) else (0, 0)
     with samples(cur, from_ms, to_ms + MAX_SPAN_MS):
         for batch in batches(holds, settings.rows_at_once):
-            pieces = Pieces(read(cur, batch, states), batch, states)
+            pieces = Pieces(read(cur, batch, states), batch, settings, states)
             blocks = make_blocks(pieces, settings)
             kept.add(used_windows(pieces, blocks, settings), idle_spans(pieces, blocks))
             of_batch: Figures = {
                 "number": pa.array(np.arange(batch.first, batch.first + len(batch), dtype=np.int32)),
-                **figures(pieces, settings.energy_limit_ratio),
+                **figures(pieces),
                 **stretches(pieces, blocks, settings),
                 **gaps(pieces, settings),
                 **hollow(pieces, settings),

@@ -8,17 +8,8 @@ import pyarrow as pa
 
 from analytics.clocks import BRAKES, SLOWDOWNS
 from analytics.footprint.groups import Bools, Floats, Ints, Values
-from analytics.footprint.pieces import (
-    ACTIVE,
-    IDLE,
-    IDLE_HELD,
-    LOW,
-    TRAFFIC,
-    UNKNOWN,
-    UTILIZATION_SCALE,
-    Column,
-    Pieces,
-)
+from analytics.footprint.pieces import Column, Pieces
+from analytics.footprint.rows import ACTIVE, IDLE, IDLE_HELD, LOW, TRAFFIC, UNKNOWN, UTILIZATION_SCALE
 from store.catalog import BY_NAME
 
 Figures = dict[str, pa.Array]
@@ -44,14 +35,14 @@ _PERCENTILES: Final[dict[str, dict[str, float]]] = {
 _HIGHEST: Final = {"util_max_pct": "util", "mem_max_mib": "mem_used_mib", "power_max_w": "power_w"}
 
 
-def figures(pieces: Pieces, energy_limit_ratio: float) -> Figures:
+def figures(pieces: Pieces) -> Figures:
     """Returns the figures of each hold of a batch; means, percentiles and what the driver never told are NULL."""
     return {
         **_times(pieces),
         **_means(pieces),
         **_percentiles(pieces),
         **{name: _moved(pieces, name) for name in TRAFFIC},
-        **_energy(pieces, energy_limit_ratio),
+        **_energy(pieces),
         **_slowed(pieces),
     }
 
@@ -59,20 +50,6 @@ def figures(pieces: Pieces, energy_limit_ratio: float) -> Figures:
 def array(values: Values, known: Bools) -> pa.Array:
     """Returns values as Arrow has them, NULL where they are not known."""
     return pa.array(values, mask=~known)
-
-
-def energy_mj(pieces: Pieces, energy_limit_ratio: float) -> Column:
-    """Returns the energy of each piece by the counter, unknown where it says more than the GPU can draw."""
-    column = pieces.column("energy_j")
-    if column is None:
-        return Column(np.zeros(len(pieces.ms), np.int64), np.zeros(len(pieces.ms), np.bool_))
-    energy = column.values.astype(np.int64) * 1000
-    most_w = pieces.holds.power_limit_w * energy_limit_ratio
-    refused = energy / pieces.reach_ms > most_w[pieces.number]  # NaN, a limit that is not known, refuses nothing
-    cut = np.flatnonzero(pieces.ms != pieces.span_ms)
-    energy[cut] = energy[cut] * pieces.ms[cut] // pieces.span_ms[cut]
-    known = column.known & ~refused
-    return Column(np.where(known, energy, 0), None if known.all() else known)
 
 
 def _times(pieces: Pieces) -> Figures:
@@ -162,13 +139,13 @@ def _moved(pieces: Pieces, name: str) -> pa.Array:
     return array(total, pieces.groups.any(column.known))
 
 
-def _energy(pieces: Pieces, energy_limit_ratio: float) -> Figures:
+def _energy(pieces: Pieces) -> Figures:
     """By the counter where it can be used, else by power: mW x ms / 1000 = mJ x 1/1000.
 
     Where more than a twentieth of the time rests on power the sum is marked estimated; without either it is unknown.
     """
     groups, ms = pieces.groups, pieces.ms
-    counted = energy_mj(pieces, energy_limit_ratio)
+    counted = pieces.energy_mj
     total, missing_ms = counted.values, np.zeros(groups.count, np.int64)
     told = groups.any(counted.known)
     if counted.valid is not None:

@@ -13,9 +13,10 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from analytics.footprint.figures import Figures, array, energy_mj, ratio
+from analytics.footprint.figures import Figures, array, ratio
 from analytics.footprint.groups import Bools, Floats, Groups, Ints
-from analytics.footprint.pieces import IDLE, IDLE_HELD, UNKNOWN, Pieces
+from analytics.footprint.pieces import Pieces
+from analytics.footprint.rows import IDLE, IDLE_HELD, UNKNOWN
 from analytics.settings import FootprintSettings
 from store.catalog import BY_NAME
 
@@ -53,7 +54,7 @@ def _closed(pieces: Pieces, first: Ints, last: Ints, from_ms: Ints, settings: Fo
     ``first`` to ``last`` are the pieces from its begin on: rows without a reading of utilization, which have energy of
     their own, and the row that ends it.
     """
-    energy = energy_mj(pieces, settings.energy_limit_ratio)
+    energy = pieces.energy_mj
     upto = np.concatenate([[0], np.cumsum(energy.values)])
     spent_w = (upto[last + 1] - upto[first]) / (pieces.to_ms[last] - from_ms)
     idle_w = _idle_power_w(pieces)[pieces.number[last]]

@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from analytics.footprint.figures import Figures, array, ratio
 from analytics.footprint.groups import Bools, Floats, Groups, Ints, Values, firsts
-from analytics.footprint.pieces import IDLE, IDLE_HELD, LOW, UTILIZATION_SCALE, Pieces
+from analytics.footprint.pieces import Pieces
+from analytics.footprint.rows import IDLE, IDLE_HELD, LOW, UTILIZATION_SCALE
 from analytics.footprint.stretches import after_gaps
 from analytics.settings import FootprintSettings
 from store.catalog import BY_NAME

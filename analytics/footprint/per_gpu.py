@@ -3,7 +3,7 @@
 from typing import Final
 
 from analytics.clocks import SLOWDOWNS
-from analytics.footprint.pieces import TRAFFIC
+from analytics.footprint.rows import TRAFFIC
 
 _ACTIVITIES: Final = ("tensor", "dram")
 

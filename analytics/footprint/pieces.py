@@ -5,7 +5,6 @@ footprints and hours add up to the same milliseconds.
 """
 
 from functools import cached_property
-from typing import Final
 
 import msgspec
 import numpy as np
@@ -14,34 +13,9 @@ import pyarrow.compute as pc
 
 from analytics.footprint.groups import Bools, Groups, Ints, Values
 from analytics.footprint.holds import Holds
-from store.catalog import METRICS
-from store.columns import MAX_SPAN_MS
-from store.database import Cursor
-from store.samples import MAX_TIME_MS
+from analytics.footprint.rows import LOW, UTILIZATION_SCALE
+from analytics.settings import FootprintSettings
 from store.settings import StateSettings
-from store.states import UTILIZATION_SQL, parked_sql, state_sql
-
-UTILIZATION_SCALE: Final = max(metric.per_unit for metric in METRICS if metric.is_utilization)
-"""Stored utilization per percent in column ``util``."""
-TRAFFIC: Final = ("pcie_rx_mib", "pcie_tx_mib", "nvlink_rx_mib", "nvlink_tx_mib")
-"""What goes over the links: amounts of a row, shared by time where it is cut."""
-STATES: Final = ("unknown", "idle", "idle_held", "low", "active")
-"""By code: busy from ``low`` on."""
-UNKNOWN, IDLE, IDLE_HELD, LOW, ACTIVE = range(5)
-
-_METRICS: Final = (
-    "util_pct", "util_readings", "util_below1_ratio", "util_watched_ms", "mem_util_pct", "sm_active_pct",
-    "tensor_active_pct", "dram_active_pct", "mem_used_mib", "power_w", "energy_j", "event_reasons", "processes",
-    *TRAFFIC,
-)  # fmt: skip
-# Work of the video engines: the GPU's kernels have no part in it.
-_ENGINES: Final = "greatest({})".format(
-    ", ".join(
-        f"{metric.name}::INTEGER * {UTILIZATION_SCALE // metric.per_unit}"
-        for metric in METRICS
-        if metric.is_utilization and metric.name != "util_pct"
-    )
-)
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -70,7 +44,7 @@ class Pieces:
     the run held the GPU without a pause. Columns of the rows are read as they are asked for.
     """
 
-    def __init__(self, rows: pa.Table, holds: Holds, states: StateSettings) -> None:
+    def __init__(self, rows: pa.Table, holds: Holds, settings: FootprintSettings, states: StateSettings) -> None:
         """Takes rows with column ``number``, the number of their hold, in any order."""
         number, ts_ms, span_ms = (_integers(rows, name) for name in ("number", "ts_ms", "span_ms"))
         number -= holds.first
@@ -85,6 +59,7 @@ class Pieces:
         self._rows = rows
         self._row = row if order is None else order if row is None else order[row]
         self._known: dict[str, Column | None] = {}
+        self._energy_limit_ratio = settings.energy_limit_ratio
         self._low = round(states.low_pct * UTILIZATION_SCALE)
         self.holds = holds
         self.from_ms = np.maximum(_taken(begin_ms, row), start_ms[part])
@@ -117,7 +92,21 @@ class Pieces:
             busy_ms[told] = self.ms[told] * (1000 - below.values[told].astype(np.int64)) // 1000
         return busy_ms
 
-    def column(self, name: str) -> "Column | None":
+    @cached_property
+    def energy_mj(self) -> Column:
+        """The energy of each piece by the counter, not known where it says more than the GPU can draw."""
+        column = self.column("energy_j")
+        if column is None:
+            return Column(np.zeros(len(self.ms), np.int64), np.zeros(len(self.ms), np.bool_))
+        energy = column.values.astype(np.int64) * 1000
+        most_w = self.holds.power_limit_w * self._energy_limit_ratio
+        refused = energy / self.reach_ms > most_w[self.number]  # NaN, a limit that is not known, refuses nothing
+        cut = np.flatnonzero(self.ms != self.span_ms)
+        energy[cut] = energy[cut] * self.ms[cut] // self.span_ms[cut]
+        known = column.known & ~refused
+        return Column(np.where(known, energy, 0), None if known.all() else known)
+
+    def column(self, name: str) -> Column | None:
         """Returns a column, None where all of it is NULL."""
         if name not in self._known:
             self._known[name] = self._read(name)
@@ -133,7 +122,7 @@ class Pieces:
         groups = Groups(self.number[column.valid], self.groups.count)
         return Reading(column.values[column.valid], self.ms[column.valid], groups)
 
-    def _read(self, name: str) -> "Column | None":
+    def _read(self, name: str) -> Column | None:
         array = self._rows[name].combine_chunks()
         if array.null_count == len(array):
             return None
@@ -142,35 +131,6 @@ class Pieces:
             valid = _taken(array.is_valid().to_numpy(zero_copy_only=False), self._row)
             array = pc.fill_null(array, 0 if array.type != pa.bool_() else False)
         return Column(_taken(array.to_numpy(zero_copy_only=False), self._row), valid)
-
-
-def read(cur: Cursor, holds: Holds, states: StateSettings) -> pa.Table:
-    """Returns the raw rows of a batch of holds, with ``number``, ``state``, ``util`` and what the figures need.
-
-    Call it where ``samples`` can be read.
-    """
-    asked = {
-        "first": holds.first,
-        "last": holds.first + len(holds) - 1,
-        "first_node": int(holds.node_key.min(initial=2**31 - 1)),
-        "last_node": int(holds.node_key.max(initial=0)),
-        "from_ms": int(holds.start_ms.min(initial=MAX_TIME_MS)) - MAX_SPAN_MS,
-        "to_ms": int(holds.end_ms.max(initial=0)) + MAX_SPAN_MS,
-    }
-    return cur.arrow(_rows_sql(states), asked)
-
-
-def _rows_sql(states: StateSettings) -> str:
-    codes = " ".join(f"WHEN '{name}' THEN {code}" for code, name in enumerate(STATES))
-    return f"""
-    SELECT number, ts_ms, span_ms, (CASE {state_sql(states)} {codes} END)::TINYINT AS state,
-           {UTILIZATION_SQL} AS util, {_ENGINES} AS engines, coalesce({parked_sql(states)}, FALSE) AS half_full,
-           {", ".join(_METRICS)}
-    FROM samples JOIN (
-        SELECT number, run_key, hold.gpu_key, hold.node_key, mem_total_mib
-        FROM hold JOIN gpu ON gpu.gpu_key = hold.gpu_key
-        WHERE number BETWEEN $first AND $last) AS held USING (run_key, gpu_key, node_key)
-    WHERE node_key BETWEEN $first_node AND $last_node AND ts_ms > $from_ms AND ts_ms <= $to_ms"""  # noqa: S608
 
 
 def _order(rows: pa.Table, number: Ints, ts_ms: Ints, span_ms: Ints) -> Ints | None:

@@ -9,7 +9,8 @@ import numpy as np
 
 from analytics.footprint.figures import Figures, array
 from analytics.footprint.groups import Bools, Groups, Ints, firsts
-from analytics.footprint.pieces import LOW, UNKNOWN, Pieces
+from analytics.footprint.pieces import Pieces
+from analytics.footprint.rows import LOW, UNKNOWN
 from analytics.settings import FootprintSettings
 
 
