@@ -19,6 +19,7 @@ from store.errors import QueryTimeout, StoreError
 from store.lock import DirectoryLock, refuse_network_file_system
 from store.migrations import migrate, refuse_other_version
 from store.readers import Readers
+from store.sealed_place import place_sealed, refuse_foreign
 from store.settings import StoreSettings
 
 Parameters = Sequence[Any] | Mapping[str, Any] | None
@@ -229,6 +230,10 @@ class Database:
             raise StoreError(f"{directory} cannot be used ({error.strerror}); choose another directory.") from error
         try:
             settings = settings or StoreSettings()
+            if settings.sealed_dir and not read_only:
+                place_sealed(directory, Path(settings.sealed_dir))
+            else:
+                refuse_foreign(directory)
             connection = connect(file, read_only=read_only, settings=settings)
             database = cls(directory, connection, lock, read_only=read_only, settings=settings)
         except BaseException:

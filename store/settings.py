@@ -40,6 +40,9 @@ class StoreSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Segments waiting in the inbox beyond which no more are accepted."""
     max_segment_mib: int = 32
     """Largest segment that is accepted."""
+    sealed_dir: str = ""
+    """Directory of the sealed files; empty takes raw/ in the data directory. It may lie on a network file system, where
+    the database must not."""
     seal_after_s: float = 3600.0
     """Age from which raw rows leave the database for Parquet files, by full hours."""
     merge_after_s: float = 21_600.0
