@@ -1,18 +1,22 @@
 """Files of a backup: copied and on disk, each with its checksum, and the list of them that makes a backup whole."""
 
+import contextlib
 import errno
 import hashlib
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+import duckdb
 import msgspec
 
-from store.connection import SEALED_FOLDER
+from store.connection import SEALED_FOLDER, connect, sentence
 from store.database import FILE_NAME
 from store.errors import StoreError
 from store.parquet import sync_folder
+from store.settings import StoreSettings
 
 MANIFEST: Final = "backup.json"
 """Written last: a directory without it is no whole backup."""
@@ -123,6 +127,18 @@ def read_manifest(root: Path) -> Manifest:
     if found.format != FORMAT:
         raise StoreError(f"{root} is a backup of a later kind; restore it with GPU Ledger {found.version} or later.")
     return found
+
+
+def check_rows(folder: Path, rows: Mapping[str, int]) -> None:
+    """Opens a copied database and counts; raises StoreError where it cannot be read or a table has other rows."""
+    try:
+        with contextlib.closing(connect(folder / FILE_NAME, read_only=True, settings=StoreSettings())) as connection:
+            for table, wanted in rows.items():
+                [(found,)] = connection.execute(f'SELECT count(*) FROM "{table}"').fetchall()  # noqa: S608 - listed
+                if found != wanted:
+                    raise StoreError(f"The copy of table {table} has {found} rows and not {wanted}; make another.")
+    except duckdb.Error as error:
+        raise sentence(error, folder) from error
 
 
 def refuse_without_room(folder: Path, needed: int, kept_free: int = 64 << 20) -> None:

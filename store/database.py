@@ -124,12 +124,6 @@ class Cursor:
                 yield self
 
     @contextlib.contextmanager
-    def beside(self) -> Iterator[Self]:
-        """As :meth:`snapshot`, and it may write to an attached database: the store's own writers do not wait for it."""
-        with self._begun():
-            yield self
-
-    @contextlib.contextmanager
     def _begun(self, statement: str = "BEGIN TRANSACTION") -> Iterator[None]:
         with self._translated():
             self._connection.execute(statement)

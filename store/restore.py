@@ -2,20 +2,26 @@
 
 import contextlib
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-import duckdb
-
 from store import schema
-from store.connection import connect, sentence
-from store.copies import OWN, CopiedFile, Manifest, checksum, copy, read_manifest, refuse_without_room, sync_tree
+from store.copies import (
+    OWN,
+    CopiedFile,
+    Manifest,
+    check_rows,
+    checksum,
+    copy,
+    read_manifest,
+    refuse_without_room,
+    sync_tree,
+)
 from store.database import FILE_NAME, RESTORING
 from store.errors import SchemaTooNew, StoreError
 from store.lock import DirectoryLock, refuse_network_file_system
 from store.parquet import sync_folder
-from store.settings import StoreSettings
 
 Step = Callable[[str], None]
 """Hears what is done next: a test ends the process there."""
@@ -95,7 +101,7 @@ def _bring(backup: Path, data: Path, manifest: Manifest, step: Step) -> None:
         for file in manifest.files:
             step(f"copy {file.path}")
             _expect(file, copy(backup / file.path, coming, file.path))
-        _count(coming, manifest.rows)
+        check_rows(coming, manifest.rows)
         sync_tree(coming)
         shutil.rmtree(data / RESTORING, ignore_errors=True)  # of a restore that was interrupted
         step("begin")
@@ -110,17 +116,6 @@ def _bring(backup: Path, data: Path, manifest: Manifest, step: Step) -> None:
 def _expect(wanted: CopiedFile, found: CopiedFile) -> None:
     if found != wanted:
         raise StoreError(f"{wanted.path} of the backup changed while it was copied; restore again.")
-
-
-def _count(coming: Path, rows: Mapping[str, int]) -> None:
-    try:
-        with contextlib.closing(connect(coming / FILE_NAME, read_only=True, settings=StoreSettings())) as connection:
-            for table, wanted in rows.items():
-                [(found,)] = connection.execute(f'SELECT count(*) FROM "{table}"').fetchall()  # noqa: S608 - listed
-                if found != wanted:
-                    raise StoreError(f"Table {table} has {found} rows and had {wanted}; name another backup.")
-    except duckdb.Error as error:
-        raise sentence(error, coming) from error
 
 
 def _put_aside(data: Path, now_ms: int, step: Step) -> None:

@@ -140,6 +140,45 @@ def remove_unlisted_none(database: Database) -> bool:
         return remove_unlisted(cursor) == 0
 
 
+def test_a_backup_under_load_is_of_whole_batches(filled: Database, tmp_path: Path) -> None:
+    """Whatever moment it meets, a batch is in it with its rows, its hours and its name, or not at all."""
+    stop = threading.Event()
+
+    def work() -> None:
+        for seq in range(10, 1000):
+            if stop.is_set():
+                return
+            store(filled, told(seq, seq))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        for number in range(3):
+            saved(filled, tmp_path / f"backup-{number}")
+    finally:
+        stop.set()
+        thread.join()
+    for number in range(3):
+        restore(tmp_path / f"backup-{number}", tmp_path / f"new-{number}", NOW)
+        with Database.open(tmp_path / f"new-{number}") as restored:
+            found = contents(restored)
+            known = len(found["run"])
+            assert len(found["samples"]) == 60 * known
+            store(restored, *[told(seq, seq) for seq in (0, 1, 2, 10)])
+            assert len(contents(restored)["run"]) == max(known, 4)
+
+
+def test_the_file_stays_locked_after_its_copy(filled: Database, tmp_path: Path) -> None:
+    """A process that opens and closes a file loses its POSIX locks on it: DuckDB would let a second writer in."""
+    saved(filled, tmp_path / "backup")
+    opener = "import duckdb, sys; duckdb.connect(sys.argv[1])"
+    other = subprocess.run(
+        [sys.executable, "-c", opener, filled.directory / FILE_NAME], capture_output=True, text=True, check=False
+    )
+    assert other.returncode != 0
+    assert "lock" in other.stderr
+
+
 def test_hours_of_a_restored_store_are_those_of_the_old(filled: Database, tmp_path: Path) -> None:
     saved(filled, tmp_path / "backup")
     restore(tmp_path / "backup", tmp_path / "new", NOW)
