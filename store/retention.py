@@ -1,4 +1,6 @@
-"""What has been kept long enough goes: raw rows by the day, minutes and hours by their age."""
+"""What has been kept long enough goes: raw rows by the day, minutes, hours and what is made of these by their age."""
+
+from typing import Final
 
 from store import arrivals, manifest
 from store.database import Cursor, Database
@@ -7,6 +9,15 @@ from store.manifest import DAY_MS
 from store.samples import KEPT_FROM, kept_from_ms
 from store.seal import Step
 from store.settings import StoreSettings
+
+_BY_AGE: Final = {
+    "minutes": dict.fromkeys(("gpu_minute", "host_minute", "spare_minute"), "minute_ms"),
+    "hours": {
+        **dict.fromkeys(("gpu_hour", "spare_hour", "node_hour", "holder_hour"), "hour_ms"),
+        **dict.fromkeys(("node_day", "holder_day", "footprint_gpu", "footprint_run"), "end_ms"),
+    },
+}
+"""Column that says how old a row is, by table and by which limit it goes."""
 
 
 def retain(database: Database, settings: StoreSettings, now_ms: int, step: Step = lambda _: None) -> int:
@@ -29,12 +40,13 @@ def _retain(cursor: Cursor, settings: StoreSettings, now_ms: int, step: Step) ->
         # A clock that was ahead must not make everything old.
         today_ms = manifest.day_of(min(as_of_ms(cursor), now_ms) + 1) * DAY_MS
         removed = _remove_raw(cursor, today_ms - settings.raw_days * DAY_MS, now_ms)
-        minutes_from = [today_ms - settings.minute_days * DAY_MS]
-        cursor.execute("DELETE FROM gpu_minute WHERE minute_ms < $1", minutes_from)
-        _remove_minutes(cursor, minutes_from[0] // DAY_MS, now_ms)
-        cursor.execute("DELETE FROM host_minute WHERE minute_ms < $1", minutes_from)
+        minutes_from_ms = today_ms - settings.minute_days * DAY_MS
+        _remove_minutes(cursor, minutes_from_ms // DAY_MS, now_ms)
         arrivals.forget(cursor, now_ms)
-        cursor.execute("DELETE FROM gpu_hour WHERE hour_ms < $1", [today_ms - settings.hour_days * DAY_MS])
+        limits = {"minutes": minutes_from_ms, "hours": today_ms - settings.hour_days * DAY_MS}
+        for age, tables in _BY_AGE.items():
+            for table, column in tables.items():
+                cursor.execute(f"DELETE FROM {table} WHERE {column} < $1", [limits[age]])  # noqa: S608 - names from above
         step("before the commit")
     return removed
 
@@ -59,6 +71,7 @@ def _remove_raw(cursor: Cursor, from_ms: int, now_ms: int) -> int:
     manifest.drop(cursor, [file for file, _ in old], now_ms)
     # What is stored is known as long as its rows are kept: what is older is refused when it comes again.
     cursor.execute("DELETE FROM segment_stretch WHERE last_ms <= $1", [from_ms])
+    cursor.execute("DELETE FROM repair_day WHERE day < $1", [from_ms // DAY_MS])
     cursor.execute("INSERT OR REPLACE INTO meta VALUES ($1, $2)", [KEPT_FROM, str(from_ms)])
     hot = cursor.execute("DELETE FROM hot WHERE ts_ms <= $1", [from_ms])
     return hot + sum(int(rows) for _, rows in old)

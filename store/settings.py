@@ -54,7 +54,7 @@ class StoreSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     minute_days: int = 180
     """Days for which minutes are kept: charts of older runs are drawn by the hour."""
     hour_days: int = 1826
-    """Days for which hours are kept, and with them every figure of a period."""
+    """Days for which hours, what is made of them and footprints are kept, and with them every figure of a period."""
     states: StateSettings = StateSettings()
 
     def __post_init__(self) -> None:

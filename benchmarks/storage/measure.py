@@ -64,6 +64,7 @@ def measure(sizes: Sizes) -> dict[str, Any]:
             "bytes_per_row_before_merge": _per(ours.hourly_bytes, ours.rows),
             "seal_us_per_row": _us(ours.seal_s, ours.rows),
             "merge_us_per_row": _us(ours.merge_s, ours.rows),
+            "drop_day_ms": round(1000 * ours.drop_s, 2),
         },
         "peers": _peers(ours.rows, victoria, prometheus),
     }

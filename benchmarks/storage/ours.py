@@ -6,6 +6,7 @@ NULL in every row, as on GPUs that do not offer them.
 
 import resource
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -20,6 +21,8 @@ from store.columns import HOUR_MS
 from store.database import Cursor, Database
 from store.manifest import DAY_MS
 from store.merge import merge
+from store.retention import retain
+from store.samples import FOLDER
 from store.seal import seal
 from store.settings import StoreSettings
 
@@ -30,13 +33,17 @@ _AT_ONCE: Final = StoreSettings(seal_after_s=0, merge_after_s=0)
 
 
 class Sealed(msgspec.Struct, frozen=True, kw_only=True):
-    """Rows at rest: bytes after the nightly merge and before it, CPU seconds of sealing and of merging."""
+    """Rows at rest: bytes after the nightly merge and before it, CPU seconds of sealing and of merging.
+
+    ``drop_s``: wall time until the first day was off the list and its bytes off the disk.
+    """
 
     rows: int
     bytes: int
     hourly_bytes: int
     seal_s: float
     merge_s: float
+    drop_s: float
 
 
 def at_rest(plan: Plan) -> Sealed:
@@ -62,13 +69,26 @@ def at_rest(plan: Plan) -> Sealed:
             pass
         merge_s = _cpu_s() - before
         daily = manifest.files(cursor)
+        drop_s = _drop(database, cursor, daily[0].day)
         return Sealed(
             rows=sum(file.rows for file in daily),
             bytes=sum(file.bytes for file in daily),
             hourly_bytes=sum(file.bytes for file in hourly),
             seal_s=seal_s,
             merge_s=merge_s,
+            drop_s=drop_s,
         )
+
+
+def _drop(database: Database, cursor: Cursor, day: int) -> float:
+    """Lets the first day grow old, and returns how long it took to drop it."""
+    _reach(cursor, (day + 3) * DAY_MS)
+    before = time.perf_counter()
+    retain(database, StoreSettings(raw_days=1), (day + 3) * DAY_MS)
+    taken_s = time.perf_counter() - before
+    assert not manifest.files(cursor, day)
+    assert not list((database.directory / FOLDER).glob(f"{manifest.new_name(cursor, day).partition('/')[0]}/*"))
+    return taken_s
 
 
 def lossless_bytes(plan: Plan) -> int:

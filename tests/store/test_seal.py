@@ -346,9 +346,14 @@ def test_minutes_and_hours_go_by_their_age(database: Database) -> None:
         assert cursor.scalar("SELECT min(minute_ms) FROM gpu_minute") == T0 + 20 * DAY_MS
         assert cursor.scalar("SELECT min(minute_ms) FROM host_minute") == T0 + 18 * DAY_MS
         assert cursor.scalar("SELECT min(hour_ms) FROM gpu_hour") == T0
+        for table in ("node_hour", "holder_hour"):
+            assert cursor.scalar(f"SELECT min(hour_ms) FROM {table}") == T0
     retain(database, StoreSettings(raw_days=1, minute_days=2, hour_days=3), T0 + 21 * DAY_MS)
     with database.cursor() as cursor:
-        assert cursor.scalar("SELECT min(hour_ms) FROM gpu_hour") == T0 + 20 * DAY_MS
+        for table in ("gpu_hour", "node_hour", "holder_hour"):
+            assert cursor.scalar(f"SELECT min(hour_ms) FROM {table}") == T0 + 20 * DAY_MS
+        for table in ("node_day", "holder_day"):
+            assert cursor.scalar(f"SELECT min(day_ms) FROM {table}") >= T0 + 19 * DAY_MS
 
 
 def test_a_clock_that_was_ahead_makes_nothing_old(database: Database) -> None:
