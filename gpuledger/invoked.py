@@ -11,20 +11,8 @@ from typing import Final
 _COMMAND: Final = re.compile(r"`gpuledger ([a-z-]+)([^`]*)`")
 _PLACES: Final = ("--data", "--hub", "--config")
 _ASKING: Final = frozenset(
-    {
-        "explain",
-        "findings",
-        "job",
-        "jobs",
-        "nodes",
-        "note",
-        "quarantine",
-        "query",
-        "recommend",
-        "report",
-        "token",
-        "doctor",
-    }
+    {"backup", "doctor", "explain", "export", "findings", "job", "jobs", "nodes", "note", "quarantine", "query"}
+    | {"rebuild", "recommend", "report", "restore", "token"}
 )
 
 

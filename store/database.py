@@ -215,7 +215,7 @@ class Database:
         if read_only and not file.exists():
             raise StoreError(f"{directory} holds no data yet; start `gpuledger up --data {directory}` first.")
         if (directory / RESTORING).exists():
-            raise StoreError(f"A restore into {directory} was interrupted; run `gpuledger restore` again.")
+            raise StoreError(f"A restore into {directory} was interrupted; run `gpuledger restore DIR` again.")
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             refuse_network_file_system(directory)
