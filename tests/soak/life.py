@@ -23,19 +23,21 @@ from gpuledger.wiring import clock_ms
 from store.database import Cursor, Database
 from store.errors import StoreError
 from store.inbox import Inbox
-from store.manifest import remove_unlisted
+from store.manifest import DAY_MS, remove_unlisted
 from store.merge import merge
+from store.minutes import minutes
 from store.receive import Receiver
 from store.retention import retain
 from store.samples import samples
 from store.seal import seal
+from store.seal_minutes import seal_minutes
 from store.settings import StoreSettings
 from store.tokens import Tokens
 from store.turned_away import TurnedAway
 from tests.soak.moments import Moments
 
 SETTINGS: Final = StoreSettings(
-    seal_after_s=0, merge_after_s=0, raw_days=20, minute_days=30, checkpoint_mib=8, min_free_mib=16
+    seal_after_s=0, merge_after_s=0, raw_days=20, minute_seal_days=1, minute_days=30, checkpoint_mib=8, min_free_mib=16
 )
 PAUSE_S: Final = 0.01
 
@@ -115,6 +117,7 @@ def _upkeep(database: Database, step: Callable[[str], None]) -> None:
     works: dict[str, Callable[[], int]] = {
         "seal": lambda: seal(database, SETTINGS, clock_ms(), lambda name: step(f"seal, {name}")),
         "merge": lambda: merge(database, SETTINGS, clock_ms(), lambda name: step(f"merge, {name}")),
+        "minutes": lambda: seal_minutes(database, SETTINGS, clock_ms(), lambda name: step(f"minutes, {name}")),
         "retention": lambda: retain(database, SETTINGS, clock_ms(), lambda name: step(f"retention, {name}")),
         "checkpoint": lambda: _checkpoint(database),
     }
@@ -135,17 +138,19 @@ def _checkpoint(database: Database) -> int:
 
 
 def _read(database: Database, _: Callable[[str], None]) -> None:
-    """Ask as a page does, of the newest day."""
+    """Ask as a page does, of the newest days."""
     while True:
         with database.cursor() as cursor:
-            _newest_day(cursor)
+            _newest_days(cursor)
         time.sleep(PAUSE_S)
 
 
-def _newest_day(cursor: Cursor) -> None:
+def _newest_days(cursor: Cursor) -> None:
     newest_ms = int(cursor.scalar("SELECT coalesce(max(last_ms), 0) FROM node"))
-    with samples(cursor, newest_ms - 86_400_000, newest_ms):
+    with samples(cursor, newest_ms - DAY_MS, newest_ms):
         cursor.tuples("SELECT gpu_key, count(*), avg(util_pct) FROM samples GROUP BY gpu_key")
+    with minutes(cursor, newest_ms - 3 * DAY_MS, newest_ms):
+        cursor.tuples("SELECT node_key, sum(held_ms)::BIGINT FROM minutes GROUP BY node_key")
     cursor.tuples("SELECT node_key, sum(held_ms)::BIGINT FROM gpu_hour GROUP BY node_key")
 
 

@@ -12,13 +12,14 @@ from store.database import Cursor, Database
 from store.dirty import mark_all
 from store.inbox import Inbox
 from store.ingest import TOO_LATE, ingest
+from store.minutes import files, minutes
 from store.rollup import roll_up
 from store.samples import FOLDER, MAX_TIME_MS, kept_from_ms, samples
 from tests.soak.life import SETTINGS
 from tests.soak.load import FROM_MS, ROWS, SPAN_MS, Nodes, name_of, node_of, slot_of, utilization
 from tests.store.building import HOUR, names_of
 
-ROLLUPS: Final = ("gpu_minute", "gpu_hour", "node_hour", "node_day", "holder_hour", "holder_day")
+ROLLUPS: Final = ("minutes", "gpu_hour", "node_hour", "node_day", "holder_hour", "holder_day")
 
 _FOUND: Final = f"""
     SELECT n.name AS node, (ts_ms - {FROM_MS} - 1) // {SPAN_MS} AS slot, count(*) AS rows,
@@ -104,7 +105,8 @@ def _rows_of_hours(cursor: Cursor, stored: set[int]) -> None:
 
 def _files(cursor: Cursor) -> None:
     folder = cursor.database.directory / FOLDER
-    listed = {folder / each.file for each in manifest.files(cursor)}
+    names = [each.file for each in manifest.files(cursor)] + [each.file for each in files(cursor, 0, MAX_TIME_MS)]
+    listed = {folder / name for name in names}
     assert set(folder.glob("day=*/*")) == listed
 
 
@@ -115,14 +117,15 @@ def _quarantine(cursor: Cursor) -> None:
 
 def _rollups(database: Database, cursor: Cursor) -> None:
     """What was summed bit by bit through all the kills is what the raw rows give at one go."""
-    before = {name: _content(cursor, name) for name in ROLLUPS}
+    before = _contents(cursor)
     with cursor.transaction():
         mark_all(cursor)
     while roll_up(database, settings=SETTINGS.states):
         pass
-    assert {name: _content(cursor, name) for name in ROLLUPS} == before
+    assert _contents(cursor) == before
 
 
-def _content(cursor: Cursor, name: str) -> list[tuple[Any, ...]]:
-    """Return the number of rows of a rollup and a sum over all that they say."""
-    return cursor.tuples(f"SELECT count(*), sum(hash(t)::HUGEINT) FROM {name} t")
+def _contents(cursor: Cursor) -> dict[str, list[tuple[Any, ...]]]:
+    """Return the number of rows of each rollup and a sum over all that they say."""
+    with minutes(cursor, 0, MAX_TIME_MS):
+        return {name: cursor.tuples(f"SELECT count(*), sum(hash(t)::HUGEINT) FROM {name} t") for name in ROLLUPS}

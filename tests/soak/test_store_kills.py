@@ -37,6 +37,7 @@ _STEPS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "upkeep": {
         "seal, ": ("before the file", "before the list", "before the commit", "after the commit"),
         "merge, ": ("before the file", "before the list", "before the commit", "after the commit"),
+        "minutes, ": ("before the file", "before the list", "before the commit", "after the commit"),
         "retention, ": ("before the list", "before the commit", "before the files go", "after the files went"),
         "": ("checkpoint",),
     },
@@ -51,7 +52,7 @@ def drawn(random: Random) -> tuple[Fate | None, float]:
     if random.random() < 0.2:
         return None, random.uniform(0, 0.8)
     worker, step = random.choice([*ENDS, *[("start", "opening the database")] * 3])
-    nth = 1 if worker == "start" or step.startswith(("merge", "retention")) else random.randint(1, 4)
+    nth = 1 if worker == "start" or step.startswith(("merge", "minutes", "retention")) else random.randint(1, 4)
     return Fate(worker, step, nth, random.choice((0.0, random.uniform(0, 0.03)))), LONGEST_S
 
 
