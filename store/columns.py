@@ -86,7 +86,8 @@ class Keys:
 
 def from_tuples(rows: Sequence[tuple[object, ...]], schema: pa.Schema) -> pa.Table:
     """Returns a small table of what a batch holds beside its rows."""
-    return pa.table({name: [row[i] for row in rows] for i, name in enumerate(schema.names)}, schema=schema)
+    columns = zip(*rows, strict=True) if rows else [()] * len(schema)
+    return pa.table([pa.array(values, kind) for values, kind in zip(columns, schema.types, strict=True)], schema=schema)
 
 
 def table(parts: Sequence[tuple[Rows, Keys]]) -> pa.Table:

@@ -68,6 +68,12 @@ class Entry:
     def changes(self) -> list[Change]:
         """Returns where held time changed: what only the state before or only the state after covers."""
         old_run, old, old_suspensions = self.before or (None, {}, {})
+        if (
+            self.is_only_seen
+            and not self.merged_into
+            and (old, old_suspensions) == (self.allocations, self.suspensions)
+        ):
+            return []
         new_run, new = (None, {}) if self.merged_into else (self.run, self.allocations)
         found: list[Change] = []
         if old_run is not None and new_run is not None and old_run.shared != new_run.shared:

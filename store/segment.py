@@ -50,7 +50,10 @@ class SegmentError(ValueError):
     """Bytes that are not a segment this version can read. The message is one sentence for the log and Health page."""
 
 
-class Device(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+# gc=False where fields are plain values: nothing of these can be part of a cycle, and a batch holds tens of thousands.
+
+
+class Device(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A GPU or MIG instance as the node saw it during the segment; None where the driver did not say."""
 
     uuid: str
@@ -91,7 +94,7 @@ class Holding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     may_share: bool = False  # the node gives away shards or MPS, and it cannot be told whether this is one
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Something that happened at a moment: gpu_lost, gpu_back, driver_missing, agent_started, rows_dropped ..."""
 
     ts_ms: int
@@ -100,7 +103,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     detail: str = ""
 
 
-class NullReason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class NullReason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Why a metric of a device is NULL from ``from_ms`` until ``to_ms`` (catalog.NULL_REASONS)."""
 
     device: int
@@ -110,7 +113,7 @@ class NullReason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     to_ms: int
 
 
-class ProcessSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ProcessSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A compute process from its first to its last sight in the segment; PID 0 stands for ``count`` others."""
 
     device: int
@@ -124,7 +127,7 @@ class ProcessSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     count: int = 1
 
 
-class ProbeRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ProbeRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Record of a probe over the segment; the Health page shows it with the same columns as the hub's job log."""
 
     probe: str
@@ -136,7 +139,7 @@ class ProbeRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: str = ""
 
 
-class Column(msgspec.Struct, frozen=True):
+class Column(msgspec.Struct, frozen=True, gc=False):
     """Raw little-endian values; ``valid`` is a bitmap, empty where every value is valid."""
 
     dtype: str

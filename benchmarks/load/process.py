@@ -39,7 +39,10 @@ class Generator:
 
     def done(self) -> Delivered:
         """Wait until all is acknowledged."""
-        return msgspec.json.decode(self._hear(), type=Delivered)
+        line = self._hear()
+        if not line:
+            raise RuntimeError(f"The generator of load ended before it was done ({self._process.wait()}).")
+        return msgspec.json.decode(line, type=Delivered)
 
     def is_done(self, wait_s: float) -> bool:
         """Wait so long at most; returns whether :meth:`done` returns at once."""

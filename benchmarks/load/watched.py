@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +19,9 @@ import gpuledger.ingester
 import gpuledger.upkeep
 import store.ingest
 from gpuledger.cli import main
+from store.database import Database
 from store.inbox import Batch, Inbox
+from store.ingest import IngestResult
 
 _TASKS: Final = Path("/proc/self/task")
 
@@ -53,15 +55,18 @@ class Stages:
         self._guard = threading.Lock()
 
     @contextmanager
-    def of(self, name: str) -> Iterator[None]:
-        """Counts the block."""
-        began_s, others_s = time.thread_time(), _others_s()
+    def of(self, name: str, *, asks_database: bool = True) -> Iterator[None]:
+        """Counts the block. To look at the database's threads takes a millisecond: not where it is not asked."""
+        others_s = _others_s() if asks_database else 0.0
+        began_s = time.thread_time()
         try:
             yield
         finally:
+            own_s = time.thread_time() - began_s
+            seen_s = _others_s() - others_s if asks_database else 0.0
             with self._guard:
-                self.callers[name] = self.callers.get(name, 0.0) + time.thread_time() - began_s
-                self._seen[name] = self._seen.get(name, 0.0) + _others_s() - others_s
+                self.callers[name] = self.callers.get(name, 0.0) + own_s
+                self._seen[name] = self._seen.get(name, 0.0) + seen_s
 
     def all(self) -> dict[str, float]:
         """Returns CPU seconds by stage."""
@@ -83,35 +88,44 @@ def _others_s() -> float:
     return found / 1e9
 
 
-class Lag:
-    """The longest time from a segment's acknowledgement until no hour waited for the rollups any more.
+_SUMMED: Final = "SELECT coalesce(sum(rows), 0)::BIGINT FROM gpu_minute"
 
-    That is an upper bound: the rollups may have had the segment's own hours long before.
-    """
+
+class Lag:
+    """The longest time from a segment's acknowledgement until as many rows were summed as had come in with it."""
 
     def __init__(self) -> None:
         self.longest_s = 0.0
         self.segments = 0
+        self._guard = threading.Lock()
         self._waiting: deque[float] = deque()
-        self._stored: list[float] = []
+        self._rows = 0
+        self._stored: deque[tuple[float, int]] = deque()  # of a batch: its oldest, and all rows up to its end
 
     def acknowledged(self, segments: int) -> None:
+        """Hears of segments that are about to be."""
         self._waiting.extend([time.monotonic()] * segments)
         self.segments += segments
 
-    def stored(self, segments: int) -> None:
-        self._stored += [self._waiting.popleft() for _ in range(min(segments, len(self._waiting)))]
+    def stored(self, segments: int, rows: int) -> None:
+        with self._guard:
+            oldest = self._waiting[0]
+            for _ in range(segments):
+                self._waiting.popleft()
+            self._rows += rows
+            self._stored.append((oldest, self._rows))
 
-    def begun(self) -> list[float]:
-        """Returns those whose hours a rollup that begins now finds marked."""
-        return self._stored[:]
+    @property
+    def waits(self) -> bool:
+        """Whether anything is stored and not summed."""
+        return bool(self._stored)
 
-    def visible(self, those: list[float]) -> bool:
-        """Returns whether nothing waits now and something did before."""
-        if those:
-            self.longest_s = max(self.longest_s, time.monotonic() - min(those))
-            self._stored = self._stored[len(those) :]
-        return bool(those) and not self._stored and not self._waiting
+    def summed(self, rows: int) -> bool:
+        """Takes the rows that are summed now; returns whether nothing waits any more."""
+        with self._guard:
+            while self._stored and self._stored[0][1] <= rows:
+                self.longest_s = max(self.longest_s, time.monotonic() - self._stored.popleft()[0])
+        return not self._stored and not self._waiting
 
 
 stages, lag = Stages(), Lag()
@@ -122,23 +136,33 @@ def _watch_inbox() -> None:
     write, take, done = Inbox._write, Inbox.take, Inbox.done  # noqa: SLF001 - its writer thread's own work
 
     def written(self: Inbox, segments: Any) -> None:
-        with stages.of("http"):
+        lag.acknowledged(len(segments))  # first: they may be stored before this thread goes on
+        with stages.of("http", asks_database=False):
             write(self, segments)
-        lag.acknowledged(len(segments))
 
     def taken(self: Inbox, *limits: Any) -> Batch:
-        with stages.of("http"):
+        with stages.of("http", asks_database=False):
             return take(self, *limits)
 
     def forgotten(self: Inbox, batch: Batch) -> None:
         global batches  # noqa: PLW0603 - one hub a process
-        with stages.of("http"):
+        with stages.of("http", asks_database=False):
             done(self, batch)
         batches += 1
-        lag.stored(batch.count)
 
     for name, seen in {"_write": written, "take": taken, "done": forgotten}.items():
         setattr(Inbox, name, seen)
+
+
+def _watch_batches() -> None:
+    ingest = gpuledger.ingester.ingest
+
+    def ingested(database: Database, batch: Sequence[tuple[str, bytes]], received_ms: int) -> IngestResult:
+        result = ingest(database, batch, received_ms)
+        lag.stored(len(batch), result.rows)
+        return result
+
+    setattr(gpuledger.ingester, "ingest", ingested)  # noqa: B010 - the type of a module's name cannot change
 
 
 def _clocked(name: str, work: Callable[..., Any]) -> Callable[..., Any]:
@@ -152,11 +176,13 @@ def _clocked(name: str, work: Callable[..., Any]) -> Callable[..., Any]:
 def _watch_rollups(settled: Path) -> None:
     roll_up = _clocked("rollup", gpuledger.ingester.roll_up)
 
-    def rolled(*arguments: Any, **named: Any) -> int:
-        marked = lag.begun()
-        taken: int = roll_up(*arguments, **named)
-        if not taken and lag.visible(marked):
-            settled.write_text(str(lag.segments), encoding="ascii")
+    def rolled(database: Database, *arguments: Any, **named: Any) -> int:
+        taken: int = roll_up(database, *arguments, **named)
+        if lag.waits:
+            with database.cursor() as cursor:
+                rows = cursor.scalar(_SUMMED)
+            if lag.summed(rows):
+                settled.write_text(str(lag.segments), encoding="ascii")
         return taken
 
     for module in (gpuledger.ingester, analytics.schedule):
@@ -165,6 +191,7 @@ def _watch_rollups(settled: Path) -> None:
 
 def _watch(settled: Path, seal_every_s: float) -> None:
     _watch_inbox()
+    _watch_batches()
     _watch_rollups(settled)
     parts = (
         ("decode", store.ingest, "parse"),
