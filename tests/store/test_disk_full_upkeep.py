@@ -15,14 +15,17 @@ from store.connection import COPY_FOLDER
 from store.database import Database
 from store.manifest import DAY_MS
 from store.merge import merge
+from store.minutes import files as minute_files
+from store.minutes import minutes
 from store.retention import retain
 from store.samples import FOLDER, MAX_TIME_MS, samples
 from store.seal import seal
+from store.seal_minutes import seal_minutes
 from store.settings import StoreSettings
 from tests.store.building import HOUR, NOW, T0
 from tests.store.test_seal import AT_ONCE, fill
 
-KEEP_A_DAY = StoreSettings(raw_days=1, minute_days=1)
+KEEP_A_DAY = StoreSettings(raw_days=1, minute_days=1, minute_seal_days=1)
 
 CHILD = """
 import sys
@@ -64,6 +67,7 @@ def attempts(directory: str, work: str, limited_from: str) -> None:
         works = {
             "seal": lambda: seal(database, AT_ONCE, NOW, step),
             "merge": lambda: merge(database, AT_ONCE, NOW, step),
+            "minutes": lambda: seal_minutes(database, KEEP_A_DAY, NOW, step),
             "retention": lambda: (step("delete"), retain(database, KEEP_A_DAY, T0 + 2 * DAY_MS + HOUR))[1],
             "backup": lambda: back_up(database, Path(f"{directory}-{limited_from}"), NOW, "0", step).raw_rows,
         }
@@ -81,11 +85,17 @@ def rows(database: Database) -> list[tuple[int, int, int]]:
         return cursor.tuples("SELECT gpu_key, ts_ms, power_w FROM samples ORDER BY ALL")
 
 
+def of_minutes(database: Database) -> list[tuple[int, ...]]:
+    with database.cursor() as cursor, minutes(cursor, 0, MAX_TIME_MS):
+        return cursor.tuples("SELECT minute_ms, gpu_key, run_key, rows, held_ms FROM minutes ORDER BY ALL")
+
+
 def unlisted(database: Database) -> set[Path]:
     folder = database.directory / FOLDER
     with database.cursor() as cursor:
         gone = {folder / name for (name,) in cursor.tuples("SELECT file FROM sealed_gone")}
-        listed = {folder / each.file for each in manifest.files(cursor)}
+        sealed = [*manifest.files(cursor), *minute_files(cursor, 0, MAX_TIME_MS)]
+        listed = {folder / each.file for each in sealed}
     return set(folder.glob("day=*/*")) - listed - gone
 
 
@@ -94,6 +104,7 @@ def unlisted(database: Database) -> set[Path]:
     [
         *(("seal", step) for step in ("before the file", "before the list", "before the commit")),
         *(("merge", step) for step in ("before the file", "before the list", "before the commit")),
+        *(("minutes", step) for step in ("before the file", "before the list", "before the commit")),
         ("retention", "delete"),
         ("backup", "inbox"),
         ("backup", "database"),
@@ -102,7 +113,7 @@ def unlisted(database: Database) -> set[Path]:
 def test_what_finds_no_room_is_done_when_there_is(tmp_path: Path, work: str, step: str) -> None:
     with Database.open(tmp_path) as database:
         prepare(database, work)
-        before = rows(database)
+        before, minutes_before = rows(database), of_minutes(database)
     done = subprocess.run(
         [sys.executable, "-c", CHILD, str(tmp_path), work, step],
         check=False, capture_output=True, text=True, timeout=120, cwd=Path(__file__).parents[2],
@@ -114,5 +125,6 @@ def test_what_finds_no_room_is_done_when_there_is(tmp_path: Path, work: str, ste
     with Database.open(tmp_path) as database:
         kept = [row for row in before if row[1] > T0 + DAY_MS] if work == "retention" else before
         assert rows(database) == kept
+        assert work == "retention" or of_minutes(database) == minutes_before
         assert not (tmp_path / COPY_FOLDER).exists()
         assert unlisted(database) == set()
