@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from store.database import Database
 from tests.e2e.ledger import Running, write_config
+from tests.factories.ledger import Ledger
 from tests.gpuledger.said import said
 from tests.gpuledger.test_node_install import on_a_node
 
@@ -71,3 +73,21 @@ def test_a_node_is_not_asked_for_a_data_directory(tmp_path: Path) -> None:
     assert "ok   spool" in ended.stdout
     assert " data " not in ended.stdout
     assert ended.stderr == ""
+
+
+def test_how_long_the_disk_lasts_is_said_as_on_health(tmp_path: Path) -> None:
+    with Database.open(tmp_path / "data") as database, database.cursor() as cursor:
+        ledger = Ledger()
+        ledger.gpu(ledger.node("n1"))  # a week of a node
+        ledger.save(cursor)
+    running = Running(tmp_path / "log", "serve", "--data", tmp_path / "data", "--port", 0)
+    try:
+        sentence = running.json("/api/v1/health")["disk_sentence"]
+        assert sentence.startswith("The disk lasts")
+        config = write_config(tmp_path / "config.toml", collector={"spool_dir": str(tmp_path), "slurm": "no"})
+        text = said("doctor", "--config", config, "--data", tmp_path / "data").out
+        said_of_disk = next(line for line in text.splitlines() if line[5:].startswith("disk "))
+        assert said_of_disk.split(maxsplit=2)[0] == "ok"
+        assert "full days took" in said_of_disk
+    finally:
+        running.end()

@@ -2,13 +2,15 @@
 
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
 from store import tokens
 from store.asking import BadQuery, Found, ask
 from store.database import Database
-from store.errors import QueryTimeout
+from store.errors import QueryTimeout, StoreError
+from store.settings import StoreSettings
 from tests.store.building import NOW, T0, segment, steady, store
 
 REFUSED = (
@@ -122,6 +124,15 @@ def test_every_table_but_secrets_and_every_view_is_there(database: Database) -> 
     assert ("gpu_hour",) in asked(database, "SELECT table_name FROM information_schema.tables").rows
     assert "util_pct" in {row[0] for row in asked(database, "DESCRIBE gpu_hours").rows}
     assert asked(database, "SELECT unnest([1, 2]) FROM range(1)").rows == [(1,), (2,)]
+
+
+def test_a_query_that_needs_more_memory_than_there_is_ends_alone(tmp_path: Path) -> None:
+    with Database.open(tmp_path, settings=StoreSettings(memory_limit_mib=64)) as database:
+        with pytest.raises(StoreError, match="ran out of memory") as refusal:
+            asked(database, "SELECT length(list(range::VARCHAR || 'x')::VARCHAR) FROM range(100_000_000)", timeout_s=60)
+        assert "\n" not in str(refusal.value)
+        store(database, segment(steady(T0, T0 + 60_000)))
+        assert asked(database, "SELECT count(*) FROM gpu_samples").rows == [(6,)]
 
 
 def test_what_json_has_no_word_for_is_text(database: Database) -> None:
