@@ -186,7 +186,7 @@ def nodes_(asked: Asked) -> dict[str, Any]:
     where = asked.filter
     rows = nodes.nodes(asked.cur, asked.viewer, asked.now_ms)
     if where != Filter():
-        there = hours.breakdown(asked.cur, asked.viewer, asked.window(f"{_NODE_HOURS}h"), where, "node")
+        there = hours.breakdown(asked.cur, asked.viewer, asked.window(f"{_NODE_HOURS}h"), where, "node", count=False)
         names = {row.key for row in there}
         on_cluster_only = where == Filter(cluster=where.cluster)
         rows = [row for row in rows if (row.cluster == where.cluster if on_cluster_only else row.name in names)]

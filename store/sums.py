@@ -13,7 +13,7 @@ from store import minutes
 from store.columns import HOUR_MS, from_tuples
 from store.database import Cursor
 from store.days import Day, days
-from store.holders import HOLDER_OF_RUN, NOBODY_OF_NODE, keep_holders
+from store.holders import HOLDER_OF_RUN, NOBODY_OF_NODE, keep_classes, keep_holders
 from store.schema import UNPLACED
 from store.schema_sums import SPARE_UNITS, SUMMED
 
@@ -147,6 +147,23 @@ def recompute(cursor: Cursor, zone: str, limit: int) -> int:
             "WHERE d.hour_ms = l.hour_ms AND d.node_key = l.node_key AND d.gen = l.gen"
         )
     return late
+
+
+_MARK_SPAN: Final = """
+    INSERT OR IGNORE INTO dirty_sum
+    SELECT hour_ms, node_key, 0 FROM gpu_hour WHERE hour_ms >= $low AND hour_ms < $high
+    UNION SELECT hour_ms, node_key, 0 FROM spare_hour WHERE hour_ms >= $low AND hour_ms < $high"""
+_NO_WORK: Final = pa.schema({"hour_ms": pa.int64(), "node_key": pa.int32()})
+EVERY: Final = 1 << 40
+"""More than there can be to do."""
+
+
+def make(cursor: Cursor, zone: str, from_ms: int, to_ms: int) -> None:
+    """Makes the sums of the hours in [from_ms, to_ms) for rows of single GPUs that were written by themselves."""
+    keep_classes(cursor)
+    cursor.execute(_MARK_SPAN, {"low": from_ms, "high": to_ms})
+    with cursor.table("work", _NO_WORK.empty_table()):
+        recompute(cursor, zone, EVERY)
 
 
 def follow_zone(cursor: Cursor, zone: str | None) -> str:

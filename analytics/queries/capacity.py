@@ -15,55 +15,15 @@ import msgspec
 
 from analytics.model import HOUR_MS, MINUTE_MS, Filter, Window
 from analytics.queries.figures import gpu_h
-from analytics.queries.pieces import WEIGHT, WHOLE
-from analytics.queries.rollup import floor, rollup
-from analytics.queries.roots import ROOTS, UNTOLD_ROOTS
-from analytics.queries.scope import Condition, fill, of_places
+from analytics.queries.rollup import floor
+from analytics.queries.scope import fill
 from analytics.queries.unreported import Unreported, is_told, unreported
+from analytics.queries.used import KINDS, Used, devices_on, used, used_by_sums
 from store.database import Cursor
-
-_KNOWN: Final = """
-    SELECT g.gpu_key, coalesce(p.gpu_key, g.gpu_key) AS root_key, {weight} AS weight, g.first_ms, o.until_ms
-    FROM gpu g JOIN node n ON n.node_key = g.node_key LEFT JOIN gpu p ON p.uuid = g.parent_uuid
-        JOIN ({roots}) AS o ON o.gpu_key = coalesce(p.gpu_key, g.gpu_key)
-    WHERE {known}"""
 
 _ROOTS: Final = """
     SELECT first_ms, until_ms, CAST(sum(weight) AS BIGINT) AS weight FROM ({devices}) WHERE root_key = gpu_key
     GROUP BY first_ms, until_ms ORDER BY first_ms, until_ms"""
-
-_KINDS: Final = ("releasing", "offline", "taken", "reserved", "stranded")
-
-# Per bucket: what was held, stray or spare, and how much of it lies beyond the capacity known there. Of single devices
-# only one sum is taken: with all of them DuckDB took nearly twice as long.
-_USED: Final = """
-    WITH device AS MATERIALIZED ({devices}),
-    told AS MATERIALIZED (
-        SELECT h.at_ms, h.bucket_ms, coalesce(d.root_key, 0) AS root_key,
-            h.held_ms * coalesce(d.weight, $whole) AS held, h.stray_ms * coalesce(d.weight, $whole) AS stray,
-            coalesce(h.suspended_ms, 0) * coalesce(d.weight, $whole) AS suspended, NULL AS kind, 0 AS units
-        FROM ({rollup}) AS h LEFT JOIN device d ON d.gpu_key = h.gpu_key {places} WHERE {used}
-        UNION ALL
-        SELECT h.at_ms, h.bucket_ms, d.root_key, 0, 0, 0, h.kind, h.units
-        FROM ({spare}) AS h JOIN device d ON d.gpu_key = h.gpu_key AND h.at_ms < d.until_ms),
-    whole AS (
-        SELECT at_ms, CAST(sum(held) AS BIGINT) AS held, CAST(sum(suspended) AS BIGINT) AS suspended,
-            CAST(coalesce(sum(held + suspended) FILTER (root_key = 0), 0) AS BIGINT) AS unplaced,
-            CAST(sum(stray) AS BIGINT) AS stray, {kinds}
-        FROM told GROUP BY at_ms),
-    each AS (
-        SELECT at_ms, bucket_ms, root_key, sum(held + suspended + stray + units) AS used
-        FROM told WHERE root_key <> 0 GROUP BY ALL),
-    more AS (
-        SELECT e.at_ms, e.used - coalesce(d.weight
-            * greatest(0, least(e.at_ms + e.bucket_ms, $end, d.until_ms) - greatest(e.at_ms, d.first_ms)), 0) AS beyond
-        FROM each e LEFT JOIN device d ON d.gpu_key = e.root_key),
-    over AS (SELECT at_ms, CAST(sum(beyond) AS BIGINT) AS beyond FROM more WHERE beyond > 0 GROUP BY at_ms)
-    SELECT w.*, coalesce(o.beyond, 0) AS beyond FROM whole w LEFT JOIN over o USING (at_ms) ORDER BY at_ms"""
-
-_PLACES: Final = """
-            LEFT JOIN node n ON n.node_key = h.node_key LEFT JOIN run r ON r.run_key = h.run_key
-            LEFT JOIN gpu g ON g.gpu_key = h.gpu_key"""
 
 
 class Root(msgspec.Struct, frozen=True):
@@ -72,25 +32,6 @@ class Root(msgspec.Struct, frozen=True):
     first_ms: int
     until_ms: int
     weight: int
-
-
-class Used(msgspec.Struct, frozen=True):
-    """What became of the devices from ``at_ms`` on for one bucket, and what of it lies beyond the known capacity.
-
-    ``unplaced`` is what of ``held`` and ``suspended`` is on GPUs that only accounting counts.
-    """
-
-    at_ms: int
-    held: int
-    suspended: int
-    unplaced: int
-    stray: int
-    releasing: int
-    offline: int
-    taken: int
-    reserved: int
-    stranded: int
-    beyond: int
 
 
 class Whole(msgspec.Struct, frozen=True, kw_only=True):
@@ -172,11 +113,11 @@ class Capacity(msgspec.Struct, frozen=True):
     ) -> Whole:
         capacity = self.known(start_ms, end_ms)
         held = suspended = stray = 0
-        sums = dict.fromkeys(_KINDS, 0)
+        sums = dict.fromkeys(KINDS, 0)
         for hour in used.keys() | apart.keys():
             rows, others = used.get(hour, []), apart.get(hour, [])
             spare: list[Used | Unreported] = [*rows, *others]
-            for name in _KINDS:
+            for name in KINDS:
                 sums[name] += sum(getattr(row, name, 0) for row in spare)
             held += sum(row.held for row in rows)
             suspended += sum(row.suspended for row in rows)
@@ -240,30 +181,15 @@ def capacity(
 
     No bucket lies across a moment of ``cuts``.
     """
-    known, used = of_places(where), of_places(where)
-    if where.cluster is not None:
-        known &= Condition("n.cluster = $cluster", {"cluster": where.cluster})
-        used &= Condition("coalesce(r.cluster, n.cluster) = $cluster", {"cluster": where.cluster})
     end_ms = min(window.end_ms, data_to_ms)
     told = is_told(cur, window, end_ms)
-    devices = fill(_KNOWN, weight=WEIGHT, roots=ROOTS if told else UNTOLD_ROOTS, known=known.sql)
-    rows = rollup(window, ("held_ms", "stray_ms", "suspended_ms"), minutes=minutes, cuts=cuts)
-    spare = rollup(window, ("units",), minutes=minutes, cuts=cuts, table="spare")
-    params = {"whole": WHOLE, "end": end_ms} | rows.params | spare.params | used.params | known.params
-    statement = fill(
-        _USED,
-        kinds=", ".join(
-            f"CAST(coalesce(sum(units) FILTER (kind = '{kind}'), 0) AS BIGINT) AS {kind}" for kind in _KINDS
-        ),
-        places=_PLACES if used.params else "",
-        devices=devices,
-        rollup=rows.sql,
-        spare=spare.sql,
-        used=used.sql,
-    )
+    devices = devices_on(where, told=told)
+    roots = cur.rows(fill(_ROOTS, devices=devices.sql), devices.params, Root)
+    changed = any(root.first_ms > window.start_ms or root.until_ms < end_ms for root in roots)
+    found = None if minutes else used_by_sums(cur, window, where, devices, end_ms, cuts=cuts, changed=changed)
     return Capacity(
-        cur.rows(fill(_ROOTS, devices=devices), known.params, Root),
-        cur.rows(statement, params, Used),
+        roots,
+        used(cur, window, where, devices, end_ms, minutes=minutes, cuts=cuts) if found is None else found,
         unreported(cur, window, where, end_ms, cuts) if told else [],
         told,
         data_to_ms,

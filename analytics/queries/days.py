@@ -27,6 +27,15 @@ def midnight(day: date, zone: str) -> int:
     return int(datetime.combine(day, time(), ZoneInfo(zone)).timestamp()) * 1000
 
 
+def midnights(start_ms: int, end_ms: int, zone: str) -> list[int]:
+    """Returns the moments in [start_ms, end_ms] at which a day of ``zone`` begins, in order."""
+    day, found = local(start_ms, zone).date(), []
+    while (moment := midnight(day, zone)) <= end_ms:
+        found.append(moment)
+        day += timedelta(days=1)
+    return [moment for moment in found if moment >= start_ms]
+
+
 def days(window: Window) -> list[Day]:
     """Returns the days of a window in its zone; the first and the last may be cut by it."""
     found: list[Day] = []

@@ -22,10 +22,10 @@ class Sums(msgspec.Struct, frozen=True, kw_only=True):
     util_ms: int = 0
     energy: int | None = None
     energy_estimated: bool = False
-    runs: int = 0
-    users: int = 0
-    gpus: int = 0
-    findings: int = 0
+    runs: int | None = None  # these four: None where nobody counted
+    users: int | None = None
+    gpus: int | None = None
+    findings: int | None = None
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +33,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 
     ``lost_gpu_h`` is the below-100 figure: it contains idle, the two are never added. ``coverage`` (0-1) leaves out
     what cannot be measured on that hardware; ``util_mean_pct`` is the mean over measured time, weighted by GPU-hours.
+    ``runs``, ``users`` and ``gpus`` are None where counting was not asked for.
     """
 
     held_gpu_h: float
@@ -51,9 +52,9 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     util_mean_pct: float | None
     energy_kwh: float | None
     energy_estimated: bool
-    runs: int
-    users: int
-    gpus: int
+    runs: int | None
+    users: int | None
+    gpus: int | None
 
 
 def gpu_h(units: int) -> float:

@@ -109,12 +109,20 @@ _FROM: Final = """
 # begins, so that weeks add up exactly in zones that are not whole hours from UTC, too.
 _IN_WINDOW: Final = """
     FROM (
-        SELECT f.* REPLACE (coalesce(within.gpu_ms, 0) AS gpu_ms) FROM finding f LEFT JOIN (
+        SELECT f.* REPLACE (coalesce(within.gpu_ms, 0) AS gpu_ms)
+        FROM (SELECT * FROM finding f WHERE f.start_ms < $end AND f.end_ms >= $start) AS f LEFT JOIN (
             SELECT run_key, rule, CAST(sum(gpu_ms) AS BIGINT) AS gpu_ms FROM finding_hour
             WHERE hour_ms >= $start AND hour_ms < $end GROUP BY ALL) AS within
         ON within.run_key = f.run_key AND within.rule = f.rule) AS f
+    {run} WHERE {where}"""
+
+_RUN: Final = "LEFT JOIN run r ON r.run_key = f.run_key"
+
+# Words are made of the findings of a page alone, not of all that a window has.
+_PAGE: Final = """
+    FROM (SELECT f.* {source} ORDER BY f.gpu_ms DESC, f.finding_id DESC LIMIT $limit OFFSET $offset) AS f
     LEFT JOIN run r ON r.run_key = f.run_key
-    LEFT JOIN footprint_run p ON p.run_key = f.run_key WHERE {where}"""
+    LEFT JOIN footprint_run p ON p.run_key = f.run_key ORDER BY f.gpu_ms DESC, f.finding_id DESC"""
 
 _ROWS: Final = f"""
     SELECT f.finding_id AS id, f.rule, f.rule_version, f.title, f.sentence, f.fix, f.run_key, r.job_id, r.job_id_raw,
@@ -183,6 +191,11 @@ def _where(viewer: Viewer, window: Window, where: Filter, *, with_past: bool) ->
     return condition if with_past else condition & _STILL_TRUE
 
 
+def _in_window(condition: Condition) -> str:
+    """Returns FROM and WHERE of findings ``f``; their runs ``r`` are joined only where they are asked for."""
+    return fill(_IN_WINDOW, run=_RUN if "r." in condition.sql else "", where=condition.sql)
+
+
 def findings(
     cur: Cursor,
     viewer: Viewer,
@@ -199,10 +212,10 @@ def findings(
     a finding explains those within the window count. Sizes in the filter are not looked at: they are of runs.
     """
     condition = _where(viewer, window, where, with_past=with_past)
-    source = fill(_IN_WINDOW, where=condition.sql)
+    source = _in_window(condition)
     by_rule = cur.tuples(fill(_BY_RULE, source=source), condition.params)
     page: Params = condition.params | {"limit": limit, "offset": offset}
-    rows = cur.tuples(f"{_ROWS} {source} ORDER BY f.gpu_ms DESC, f.finding_id DESC LIMIT $limit OFFSET $offset", page)
+    rows = cur.tuples(f"{_ROWS} {fill(_PAGE, source=source)}", page)
     count = sum(row[1] for row in by_rule)
     return FindingPage(
         items=[_finding(*row) for row in rows],
@@ -224,7 +237,7 @@ def largest(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> RuleT
     """Returns the kind of finding that explains the most GPU-hours of the window, all of them idle, or None."""
     condition = _where(viewer, window, where, with_past=False)
     condition &= Condition("f.rule NOT IN (SELECT unnest($busy))", {"busy": list(BUSY_RULES)})
-    statement = fill(_BY_RULE, source=fill(_IN_WINDOW, where=condition.sql))
+    statement = fill(_BY_RULE, source=_in_window(condition))
     for rule, count, gpu_ms, _ in cur.tuples(f"{statement} LIMIT 1", condition.params):
         return RuleTotal(rule=rule, title=rule_title(rule), count=count, gpu_h=gpu_ms / HOUR_MS)
     return None

@@ -25,9 +25,10 @@ JUDGED_FROM_MS: Final = 15 * MINUTE_MS
 
 # The rules have seen a run of a minute, too, but had nothing to say of it yet.
 _JUDGED: Final = """
-    SELECT (SELECT count(*) FROM footprint_run
-            WHERE judged AND end_ms - start_ms >= CASE WHEN finished THEN $enough ELSE $long END),
-        (SELECT count(*) FROM finding WHERE closed_ms IS NULL)"""
+    SELECT count(*) FROM footprint_run
+    WHERE judged AND end_ms - start_ms >= CASE WHEN finished THEN $enough ELSE $long END"""
+
+_FOUND: Final = "SELECT count(*) FROM finding WHERE closed_ms IS NULL"
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,9 +111,10 @@ def _accounting(cur: Cursor, now_ms: int) -> Step:
 
 
 def _findings(cur: Cursor, since_ms: int, to_ms: int, zone: str, *, loading: bool) -> Step:
-    judged, findings = cur.tuples(_JUDGED, {"enough": JUDGED_FROM_MS, "long": HOUR_MS})[0]
+    findings = cur.scalar(_FOUND)
     if findings:
         return Step(id="findings", done=True, text=f"{plural(findings, 'finding')} so far")
+    judged = cur.scalar(_JUDGED, {"enough": JUDGED_FROM_MS, "long": HOUR_MS})
     if judged:
         return Step(id="findings", done=True, text=f"{plural(judged, 'run')} judged, nothing found")
     step = 5 * MINUTE_MS

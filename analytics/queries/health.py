@@ -98,16 +98,16 @@ _UNMEASURABLE: Final = """
     GROUP BY ALL ORDER BY g.model, u.metric, u.reason"""
 
 # Slurm counts a MIG instance as one GPU, so ours are not weighed by slices here.
-_SLURM: Final = """
-    WITH ended AS (
-        SELECT run_key, start_ms, end_ms, alloc_gpus * coalesce(elapsed_ms, end_ms - start_ms) AS slurm_ms FROM run
-        WHERE db_index IS NOT NULL AND alloc_gpus > 0 AND end_ms > $since AND start_ms >= $data_from),
-    ours AS (
-        SELECT run_key, sum(held_ms) AS held_ms FROM gpu_hour
-        WHERE hour_ms >= (SELECT min(start_ms) - 3600000 FROM ended) AND run_key IN (SELECT run_key FROM ended)
-        GROUP BY run_key)
-    SELECT count(*), CAST(coalesce(sum(slurm_ms), 0) AS BIGINT), CAST(coalesce(sum(held_ms), 0) AS BIGINT)
-    FROM ended LEFT JOIN ours USING (run_key)"""
+_ENDED: Final = """
+    FROM run WHERE db_index IS NOT NULL AND alloc_gpus > 0 AND end_ms > $since AND start_ms >= $data_from"""
+
+_SLURM: Final = f"""
+    SELECT count(*), CAST(coalesce(sum(alloc_gpus * coalesce(elapsed_ms, end_ms - start_ms)), 0) AS BIGINT),
+        coalesce(min(start_ms), $since) - {HOUR_MS} {_ENDED}"""
+
+_OURS: Final = f"""
+    SELECT CAST(coalesce(sum(held_ms), 0) AS BIGINT) FROM gpu_hour
+    WHERE hour_ms >= $first AND run_key IN (SELECT run_key {_ENDED})"""  # noqa: S608 - constants
 
 
 def health(cur: Cursor, viewer: Viewer, now_ms: int) -> Health:
@@ -143,7 +143,9 @@ def health(cur: Cursor, viewer: Viewer, now_ms: int) -> Health:
         nodes_reporting=len(reporting),
         nodes_expected=len(expected),
         nodes=listed,
-        coverage_24h=total(cur, viewer, Window.last(24, to_ms), Filter()).coverage if to_ms is not None else None,
+        coverage_24h=total(cur, viewer, Window.last(24, to_ms), Filter(), count=False).coverage
+        if to_ms is not None
+        else None,
         segments_24h=came.segments,
         segments_late_24h=came.late,
         segments_refused_24h=came.refused,
@@ -166,6 +168,10 @@ def health(cur: Cursor, viewer: Viewer, now_ms: int) -> Health:
         rows=samples.count(cur),
         synthetic=store.synthetic,
     )
+
+
+def _coverage(cur: Cursor, viewer: Viewer, to_ms: int) -> float | None:
+    return total(cur, viewer, Window.last(24, to_ms), Filter(), count=False).coverage
 
 
 def accounting_lag_ms(probes: list[LogRow], now_ms: int) -> int | None:
@@ -191,7 +197,9 @@ def _unmeasurable(cur: Cursor, now_ms: int) -> list[Unmeasurable]:
 def _slurm(cur: Cursor, data_from_ms: int | None, now_ms: int) -> SlurmHours | None:
     if data_from_ms is None:
         return None
-    runs, slurm_ms, our_ms = cur.tuples(_SLURM, {"since": now_ms - 7 * _DAY_MS, "data_from": data_from_ms})[0]
+    span = {"since": now_ms - 7 * _DAY_MS, "data_from": data_from_ms}
+    runs, slurm_ms, first_ms = cur.tuples(_SLURM, span)[0]
+    our_ms = cur.scalar(_OURS, span | {"first": first_ms})
     return SlurmHours(runs=runs, slurm_gpu_h=slurm_ms / HOUR_MS, our_gpu_h=our_ms / HOUR_MS) if runs else None
 
 

@@ -48,7 +48,7 @@ class HoursRow(Figures, frozen=True, kw_only=True):
 
     key: str | None
     start_ms: int | None
-    findings: int
+    findings: int | None
 
 
 _KEYS: Final[dict[By, Key]] = {
@@ -56,36 +56,50 @@ _KEYS: Final[dict[By, Key]] = {
 }
 
 
-def hours(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> Hours:
-    """Returns the GPU-hours of the window, what the GPUs did in them, and how much of that is known."""
-    return _in_turn(cur, viewer, [window], where)[0]
+def hours(cur: Cursor, viewer: Viewer, window: Window, where: Filter, *, count: bool = True) -> Hours:
+    """Returns the GPU-hours of the window, what the GPUs did in them, and how much of that is known.
+
+    Without ``count`` runs, users and GPUs are not counted.
+    """
+    return _in_turn(cur, viewer, [window], where, count=count)[0]
 
 
-def total(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> Figures:
+def total(cur: Cursor, viewer: Viewer, window: Window, where: Filter, *, count: bool = True) -> Figures:
     """Returns what :func:`hours` does but for capacity and effective use, in a third of the time."""
-    return Figures(**figures(sums(cur, viewer, window, where).get(0, Sums())))
+    found = sums(cur, viewer, window, where, count=count)
+    return Figures(**figures(found.get(0, _nothing(count=count))))
 
 
-def hours_and_before(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> tuple[Hours, Hours]:
+def hours_and_before(
+    cur: Cursor, viewer: Viewer, window: Window, where: Filter, *, count: bool = True
+) -> tuple[Hours, Hours]:
     """Returns :func:`hours` of the window and of the period before it, for little more than one of them costs."""
     before = window.before()
     # A row of an hour that both have a part of belongs to neither alone, and a run has its size within a window.
     if window.start_ms % HOUR_MS or of_size(where) is not ALWAYS:
-        return hours(cur, viewer, window, where), hours(cur, viewer, before, where)
-    earlier, now = _in_turn(cur, viewer, [before, window], where)
+        now, earlier = (hours(cur, viewer, each, where, count=count) for each in (window, before))
+        return now, earlier
+    earlier, now = _in_turn(cur, viewer, [before, window], where, count=count)
     return now, earlier
 
 
-def _in_turn(cur: Cursor, viewer: Viewer, windows: Sequence[Window], where: Filter) -> list[Hours]:
+def _nothing(*, count: bool) -> Sums:
+    return Sums(runs=0, users=0, gpus=0, findings=0) if count else Sums()
+
+
+def _in_turn(cur: Cursor, viewer: Viewer, windows: Sequence[Window], where: Filter, *, count: bool) -> list[Hours]:
     """The hours of windows that follow each other without a gap, from full hour to full hour."""
     span = Window(start_ms=windows[0].start_ms, end_ms=windows[-1].end_ms)
-    found = sums(cur, viewer, span, where, by_number(windows))
+    found = sums(cur, viewer, span, where, by_number(windows), count=count)
     to_ms = data_to(cur)
-    there = capacity(cur, span, where, to_ms) if is_whole(viewer, where) and to_ms is not None else None
+    starts = [window.start_ms for window in windows[1:]]
+    there = None
+    if is_whole(viewer, where) and to_ms is not None:
+        there = capacity(cur, span, where, to_ms, cuts=starts)
     work = effective(cur, viewer, windows, where)
     return [
         _hours(
-            found.get(index, Sums()),
+            found.get(index, _nothing(count=count)),
             there,
             work[index],
             Provenance(query="hours", window=window, filter=where, data_to_ms=to_ms),
@@ -107,10 +121,15 @@ def _hours(summed: Sums, there: Capacity | None, work: Effective, seen: Provenan
     )
 
 
-def breakdown(cur: Cursor, viewer: Viewer, window: Window, where: Filter, by: By) -> list[HoursRow]:
-    """Returns :func:`hours` split by ``by``, most idle GPU-hours first; days in order, without empty ones."""
+def breakdown(
+    cur: Cursor, viewer: Viewer, window: Window, where: Filter, by: By, *, count: bool = True
+) -> list[HoursRow]:
+    """Returns :func:`hours` split by ``by``, most idle GPU-hours first; days in order, without empty ones.
+
+    Without ``count`` runs, users, GPUs and findings are not counted.
+    """
     starts = {day.name: day.start_ms for day in days(window)} if by == "day" else {}
-    found = sums(cur, viewer, window, where, by_day(window) if by == "day" else _KEYS[by])
+    found = sums(cur, viewer, window, where, by_day(window) if by == "day" else _KEYS[by], count=count)
     rows = [
         HoursRow(**figures(summed), key=key, start_ms=starts.get(key), findings=summed.findings)
         for key, summed in sorted(found.items(), key=lambda row: _most_idle(*row))

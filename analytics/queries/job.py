@@ -16,14 +16,16 @@ from analytics.queries.processes import Processes, ProcessRow
 from analytics.queries.recommendations import RecommendationRow
 from analytics.queries.resolve import newest, resolve
 from analytics.queries.rollup import floor
-from analytics.queries.runs import per_run
+from analytics.queries.runs import of_these, per_run
 from analytics.queries.scope import Condition, fill, visible
 from analytics.queries.site import data_to
 from analytics.queries.strips import StripPart, strips
 from store.database import Cursor
+from store.samples import MAX_TIME_MS
 
 __all__ = ["EarlierRun", "EventRow", "GpuUse", "JobDetail", "ProcessRow", "Processes", "job", "newest", "resolve"]
 
+DAY_MS: Final = 24 * HOUR_MS
 AROUND_MS: Final = 5 * 60_000
 """Events up to this long before and after a run are shown with it."""
 
@@ -176,9 +178,12 @@ _RUN: Final = """
     FROM run r LEFT JOIN footprint_run p ON p.run_key = r.run_key WHERE {where}"""
 
 _FAMILY: Final = """
-    SELECT r.run_key, r.start_ms FROM footprint_run p JOIN run r ON r.run_key = p.run_key
-    WHERE p.family = $family AND r.start_ms < $before AND {where}
+    SELECT r.run_key, r.start_ms, r.end_ms FROM footprint_run p JOIN run r ON r.run_key = p.run_key
+    WHERE p.family = $family AND r.start_ms >= $after AND r.start_ms < $before AND p.start_ms >= $after AND {where}
     ORDER BY r.start_ms DESC, r.run_key DESC LIMIT $limit"""
+
+# Mostly the last weeks have enough of them, and then nothing else is read of a table of millions.
+_LOOK_BACK_MS: Final = (14 * DAY_MS, 90 * DAY_MS, MAX_TIME_MS)
 
 _EARLIER: Final = """
     SELECT r.run_key, r.job_id, r.state, r.start_ms, r.end_ms, coalesce(r.alloc_gpus, h.seen_gpus) AS gpus,
@@ -250,11 +255,16 @@ def _earlier(cur: Cursor, viewer: Viewer, run: _Run, to_ms: int, limit: int = 10
     if run.family is None:
         return []
     where = visible(viewer)
-    params = where.params | {"family": run.family, "before": run.start_ms, "limit": limit}
-    family = cur.tuples(fill(_FAMILY, where=where.sql), params)
+    statement, params = fill(_FAMILY, where=where.sql), where.params | {"family": run.family, "before": run.start_ms}
+    family: list[tuple[int, int, int | None]] = []
+    for back_ms in _LOOK_BACK_MS:
+        family = cur.tuples(statement, params | {"after": run.start_ms - back_ms, "limit": limit})
+        if len(family) == limit:
+            break
     if not family:
         return []
-    also = Condition("list_contains($keys, h.run_key)", {"keys": [key for key, _ in family]})
-    life = Window(start_ms=floor(min(start for _, start in family), HOUR_MS), end_ms=-floor(-to_ms, HOUR_MS))
-    runs = per_run(viewer, life, Filter(), ("held", "idle", "util_mean_pct", "seen_gpus"), also)
+    keys, starts, ends = zip(*family, strict=True)
+    last_ms = max(to_ms if end is None else end for end in ends)
+    life = Window(start_ms=floor(min(starts), HOUR_MS), end_ms=-floor(-last_ms, HOUR_MS))
+    runs = per_run(viewer, life, Filter(), ("held", "idle", "util_mean_pct", "seen_gpus"), of_these(keys))
     return cur.rows(fill(_EARLIER, runs=runs.sql, units=str(UNITS_PER_GPU_H)), runs.params, EarlierRun)

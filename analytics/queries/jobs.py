@@ -7,8 +7,8 @@ import msgspec
 
 from analytics.model import Filter, Provenance, Viewer, Window
 from analytics.queries.figures import gpu_h, ratio
-from analytics.queries.runs import per_run
-from analytics.queries.scope import Condition, fill
+from analytics.queries.runs import of_these, per_run
+from analytics.queries.scope import fill
 from analytics.queries.site import data_to
 from analytics.queries.strips import StripPart, strips
 from store.database import Cursor
@@ -77,6 +77,8 @@ class JobPage(msgspec.Struct, frozen=True, kw_only=True):
     provenance: Provenance
 
 
+_ELAPSED: Final = "coalesce(r.end_ms, greatest(r.start_ms, $data_to)) - r.start_ms"
+
 _ORDER: Final[dict[Sort, str]] = {
     "job": "TRY_CAST(regexp_extract(r.job_id_raw, '[0-9]+') AS BIGINT)",
     "name": "lower(r.name)",
@@ -84,10 +86,10 @@ _ORDER: Final[dict[Sort, str]] = {
     "account": "r.account",
     "partition": 'r."partition"',
     "state": "r.state",
-    "gpus": "gpus",
+    "gpus": "coalesce(r.alloc_gpus, p.seen_gpus)",
     "model": "p.model",
     "start": "r.start_ms",
-    "elapsed": "elapsed_ms",
+    "elapsed": _ELAPSED,
     "gpu_h": "p.held",
     "util": "p.util_mean_pct",
     "sm": "p.sm_mean_pct",
@@ -103,13 +105,17 @@ MAX_STRIPS: Final = 1000
 
 SORTS: Final[tuple[Sort, ...]] = get_args(Sort)
 
+_THEN: Final = "NULLS LAST, p.held DESC, p.run_key DESC"
+
+# Which runs are on the page and what all add up to is told from a few columns; the rest is read for those of the page.
+_WHICH: Final = """
+    WITH p AS MATERIALIZED ({runs}), total AS (SELECT count(*) AS of_count, {sums} FROM p)
+    SELECT p.run_key, total.* FROM p {join} CROSS JOIN total ORDER BY {order} {then} LIMIT $limit OFFSET $offset"""
+
 _JOBS: Final = """
     SELECT p.*, r.job_id, r.job_id_raw, r.cluster, r.kind, r.name, r.user_name AS "user", r.account, r."partition",
-        r.state, coalesce(r.alloc_gpus, p.seen_gpus) AS gpus, r.start_ms, r.end_ms,
-        coalesce(r.end_ms, greatest(r.start_ms, $data_to)) - r.start_ms AS elapsed_ms,
-        count(*) OVER () AS of_count, {sums}
-    FROM ({runs}) AS p JOIN run r ON r.run_key = p.run_key
-    ORDER BY {order} NULLS LAST, p.held DESC, p.run_key DESC LIMIT $limit OFFSET $offset"""
+        r.state, coalesce(r.alloc_gpus, p.seen_gpus) AS gpus, r.start_ms, r.end_ms, {elapsed} AS elapsed_ms
+    FROM ({runs}) AS p JOIN run r ON r.run_key = p.run_key"""
 
 _COLUMNS: Final = (
     *("held", "active", "low", "idle", "unknown", "unmeasurable", "util_mean_pct", "sm_mean_pct", "mem_max_ratio"),
@@ -117,12 +123,11 @@ _COLUMNS: Final = (
 )
 
 _SUMMED: Final = ("held", "active", "low", "idle", "unknown", "unmeasurable")
-_SUMS: Final = ", ".join(f"CAST(sum(p.{name}) OVER () AS BIGINT) AS of_{name}" for name in _SUMMED)
-"""Totals of the whole filter, told with every row of the page: one statement, one pass."""
+_SUMS: Final = ", ".join(f"CAST(sum({name}) AS BIGINT) AS of_{name}" for name in _SUMMED)
 
 _MARKS: Final = """
     SELECT run_key, finding_id AS id, rule, title FROM finding
-    WHERE list_contains($run_keys, run_key) AND closed_ms IS NULL
+    WHERE run_key IN (SELECT unnest($run_keys)) AND closed_ms IS NULL
     ORDER BY gpu_ms DESC, finding_id"""
 
 
@@ -153,6 +158,12 @@ class _Row(msgspec.Struct, frozen=True):
     start_ms: int
     end_ms: int | None
     elapsed_ms: int
+
+
+class _Total(msgspec.Struct, frozen=True):
+    """Of the whole filter, told with each run of the page: one statement, one pass."""
+
+    run_key: int
     of_count: int
     of_held: int
     of_active: int
@@ -178,12 +189,11 @@ def jobs(
     A page longer than MAX_STRIPS is a file for programs: its rows have no strip.
     """
     to_ms = data_to(cur)
-    runs = per_run(viewer, window, where, _COLUMNS)
-    order = f"{_ORDER[sort]} {'DESC' if descending else 'ASC'}"
-    rows = _page(cur, runs, order, (limit, offset), to_ms or window.end_ms)
+    found = _which(cur, viewer, window, where, sort, (limit, offset), descending=descending)
     # Past the last page there is no row to tell the totals: the first one does.
-    total = rows or (_page(cur, runs, order, (1, 0), 0) if offset else [])
-    keys = [row.run_key for row in rows]
+    total = found or (_which(cur, viewer, window, where, sort, (1, 0), descending=descending) if offset else [])
+    keys = [row.run_key for row in found]
+    rows = _rows(cur, viewer, window, where, keys)
     marks = _marks(cur, keys)
     lives = strips(cur, keys, to_ms or window.end_ms) if limit <= MAX_STRIPS else {}
     totals = total[0] if total else None
@@ -203,12 +213,38 @@ def jobs(
     )
 
 
-def _page(cur: Cursor, runs: Condition, order: str, part: tuple[int, int], data_to_ms: int) -> list[_Row]:
-    params = runs.params | {"data_to": data_to_ms, "limit": part[0], "offset": part[1]}
-    return cur.rows(fill(_JOBS, sums=_SUMS, runs=runs.sql, order=order), params, _Row)
+def _which(
+    cur: Cursor,
+    viewer: Viewer,
+    window: Window,
+    where: Filter,
+    sort: Sort,
+    part: tuple[int, int],
+    *,
+    descending: bool,
+) -> list[_Total]:
+    order = f"{_ORDER[sort]} {'DESC' if descending else 'ASC'}"
+    columns = dict.fromkeys([*_SUMMED, *(name for name in _COLUMNS if f"p.{name}" in order)])
+    runs = per_run(viewer, window, where, columns)
+    params = runs.params | {"limit": part[0], "offset": part[1]}
+    if "$data_to" in order:
+        params |= {"data_to": data_to(cur) or window.end_ms}
+    join = "JOIN run r ON r.run_key = p.run_key" if "r." in order else ""
+    statement = fill(_WHICH, sums=_SUMS, runs=runs.sql, join=join, order=order, then=_THEN)
+    return cur.rows(statement, params, _Total)
 
 
-def _totals(row: _Row | None) -> JobTotals:
+def _rows(cur: Cursor, viewer: Viewer, window: Window, where: Filter, keys: list[int]) -> list[_Row]:
+    """The runs of a page, in the order of their keys."""
+    if not keys:
+        return []
+    runs = per_run(viewer, window, where, _COLUMNS, also=of_these(keys))
+    params = runs.params | {"data_to": data_to(cur) or window.end_ms}
+    found = {row.run_key: row for row in cur.rows(fill(_JOBS, runs=runs.sql, elapsed=_ELAPSED), params, _Row)}
+    return [found[key] for key in keys]
+
+
+def _totals(row: _Total | None) -> JobTotals:
     if row is None:
         return JobTotals(count=0, gpu_h=0, active_gpu_h=0, low_gpu_h=0, idle_gpu_h=0, unknown_gpu_h=0)
     return JobTotals(

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from analytics.model import HOUR_MS, State, Window
+from analytics.queries.coarse import sum_rows
 from analytics.queries.rollup import floor, rollup
 from analytics.queries.scope import fill
 from store.database import Cursor
@@ -40,15 +41,19 @@ class NodeDays(msgspec.Struct, frozen=True, kw_only=True):
 
 
 # A row without a run is time that nobody held, as far as it was watched; what no row covers is unknown.
+_UNHELD: Final = "sum(greatest(0, h.covered_ms - h.stray_ms)) FILTER (h.run_key IS NULL)"
+_UNHELD_BY_SUMS: Final = "sum(h.unheld_ms)"
+
 _SUMS: Final = """
-    SELECT n.name, (h.at_ms - $first) // $step AS part,
+    SELECT l.lane, (h.at_ms - $first) // $step AS part,
         CAST(sum(h.active_ms) AS BIGINT), CAST(sum(h.low_ms) AS BIGINT), CAST(sum(h.idle_held_ms) AS BIGINT),
         CAST(sum(h.idle_ms) AS BIGINT), CAST(sum(h.suspended_ms) AS BIGINT), CAST(sum(h.stray_ms) AS BIGINT),
-        CAST(sum(greatest(0, h.covered_ms - h.stray_ms)) FILTER (h.run_key IS NULL) AS BIGINT)
+        CAST({unheld} AS BIGINT)
     FROM ({rollup}) AS h JOIN node n ON n.node_key = h.node_key
-    WHERE list_contains($nodes, n.name) GROUP BY ALL"""
+        JOIN (SELECT unnest($nodes) AS name, unnest($lanes) AS lane) AS l ON l.name = n.name
+    GROUP BY ALL"""
 
-_READS: Final = ("active_ms", "low_ms", "idle_held_ms", "idle_ms", "suspended_ms", "stray_ms", "covered_ms")
+_STATES: Final = ("active_ms", "low_ms", "idle_held_ms", "idle_ms", "suspended_ms", "stray_ms")
 
 
 def node_days(cur: Cursor, window: Window, groups: Mapping[str, Sequence[str]], gpus: Mapping[str, int]) -> NodeDays:
@@ -59,15 +64,15 @@ def node_days(cur: Cursor, window: Window, groups: Mapping[str, Sequence[str]], 
     step_ms = _step(window, len(groups))
     first = floor(window.start_ms, HOUR_MS)
     count = -(-(window.end_ms - first) // step_ms)
-    rows = rollup(window, _READS, cuts=range(first, window.end_ms, step_ms))
-    params = rows.params | {
-        "first": first,
-        "step": step_ms,
-        "nodes": [name for part in groups.values() for name in part],
-    }
-    by_node: dict[str, dict[int, list[int]]] = defaultdict(dict)
-    for name, part, *sums in cur.tuples(fill(_SUMS, rollup=rows.sql), params):
-        by_node[name][part] = [value or 0 for value in sums]
+    cuts = range(first, window.end_ms, step_ms)
+    told = sum_rows(cur, window, (*_STATES, "unheld_ms"), "node", cuts=cuts)
+    rows = told or rollup(window, (*_STATES, "covered_ms"), cuts=cuts)
+    statement = fill(_SUMS, unheld=_UNHELD if told is None else _UNHELD_BY_SUMS, rollup=rows.sql)
+    members = [(node, lane) for lane, nodes in groups.items() for node in nodes]
+    places = {"nodes": [node for node, _ in members], "lanes": [lane for _, lane in members]}
+    by_lane: dict[str, dict[int, list[int]]] = defaultdict(dict)
+    for lane, part, *sums in cur.tuples(statement, rows.params | places | {"first": first, "step": step_ms}):
+        by_lane[lane][part] = [value or 0 for value in sums]
     ends = [min(window.end_ms, first + (part + 1) * step_ms) for part in range(count)]
     lengths = [end - max(window.start_ms, first + part * step_ms) for part, end in enumerate(ends)]
     return NodeDays(
@@ -75,10 +80,8 @@ def node_days(cur: Cursor, window: Window, groups: Mapping[str, Sequence[str]], 
         end_ms=window.end_ms,
         step_ms=step_ms,
         lanes=[
-            NodeLane(
-                name=name, parts=_parts([by_node.get(node, {}) for node in members], lengths, _size(members, gpus))
-            )
-            for name, members in groups.items()
+            NodeLane(name=lane, parts=_parts(by_lane[lane], lengths, sum(gpus.get(node, 0) for node in nodes)))
+            for lane, nodes in groups.items()
         ],
     )
 
@@ -88,15 +91,7 @@ def _step(window: Window, lanes: int) -> int:
     return next((step for step in _STEPS_H if lanes * (hours / step + 1) <= MOST_PARTS), _STEPS_H[-1]) * HOUR_MS
 
 
-def _size(members: Sequence[str], gpus: Mapping[str, int]) -> int:
-    return sum(gpus.get(node, 0) for node in members)
-
-
-def _parts(nodes: list[dict[int, list[int]]], lengths: list[int], gpus: int) -> list[list[int]]:
-    found = []
-    for part, length in enumerate(lengths):
-        sums = [sum(column) for column in zip(*(node[part] for node in nodes if part in node), strict=True)] or [0] * (
-            len(STATES) - 1
-        )
-        found.append([*sums, max(0, gpus * length - sum(sums))])
-    return found
+def _parts(told: Mapping[int, list[int]], lengths: Sequence[int], gpus: int) -> list[list[int]]:
+    nothing = [0] * (len(STATES) - 1)
+    sums = [told.get(part, nothing) for part in range(len(lengths))]
+    return [[*part, max(0, gpus * length - sum(part))] for part, length in zip(sums, lengths, strict=True)]

@@ -34,11 +34,12 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
 
 
 # A run waits until the rules have seen it as it is: a footprint made while it ran says nothing of its end. One that
-# runs gets new rows all the time; once judged it waits for nothing.
+# runs gets new rows all the time; once judged it waits for nothing. The few that may wait are found before anything is
+# looked up of a run: there are millions.
 _WAITING: Final = """
-    FROM run r LEFT JOIN footprint_run p ON p.run_key = r.run_key
-    WHERE NOT coalesce(p.judged AND p.finished = (r.end_ms IS NOT NULL), FALSE)
-      AND (p.judged = FALSE OR EXISTS (SELECT 1 FROM dirty_run d WHERE d.run_key = r.run_key))"""
+    FROM (SELECT run_key FROM footprint_run WHERE NOT judged UNION SELECT run_key FROM dirty_run) AS w
+        JOIN run r ON r.run_key = w.run_key LEFT JOIN footprint_run p ON p.run_key = w.run_key
+    WHERE NOT coalesce(p.judged AND p.finished = (r.end_ms IS NOT NULL), FALSE)"""
 
 _PENDING: Final = """
     SELECT (SELECT count(*) FROM dirty_hour WHERE hour_ms + $settling < (SELECT max(last_ms) FROM node)),

@@ -6,11 +6,13 @@ from typing import Final, Literal
 import msgspec
 
 from analytics.model import Filter, Viewer, Window
+from analytics.queries.coarse import coarse
 from analytics.queries.days import as_table, days
 from analytics.queries.figures import gpu_h
 from analytics.queries.hours import HoursRow, breakdown
 from analytics.queries.pieces import pieces
 from analytics.queries.scope import fill
+from analytics.queries.sums import by_column, counts
 from analytics.wording import share_pct
 from store.database import Cursor
 
@@ -58,7 +60,9 @@ def people(
 ) -> list[PersonRow]:
     """Returns people or accounts, most GPU-hours first."""
     starts = [day.start_ms for day in days(window)]
-    piece, table = pieces(viewer, window, where, (*_COLUMNS, by), cuts=starts, weigh=False), as_table(window)
+    told = coarse(cur, viewer, window, where, (*_COLUMNS, by), cuts=starts)
+    piece = told or pieces(viewer, window, where, (*_COLUMNS, by), cuts=starts, weigh=False)
+    table = as_table(window)
     statement = fill(_DAYS, key=f'piece."{by}"', piece=piece.sql, days=table.sql)
     daily: dict[str | None, dict[int, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
     accounts: dict[str | None, set[str]] = defaultdict(set)
@@ -66,14 +70,15 @@ def people(
         day = daily[key][day_ms]
         day[0], day[1] = day[0] + weight * held, day[1] + weight * idle
         accounts[key].update([account] if account is not None else [])
+    counted = counts(cur, viewer, window, where, by_column(by))
     found = [
-        _person(row, sorted(accounts[row.key]), [daily[row.key][start] for start in starts])
-        for row in breakdown(cur, viewer, window, where, by)
+        _person(row, sorted(accounts[row.key]), [daily[row.key][start] for start in starts], counted[row.key])
+        for row in breakdown(cur, viewer, window, where, by, count=False)
     ]
     return sorted(found, key=lambda row: (-row.held_gpu_h, row.key or ""))
 
 
-def _person(row: HoursRow, accounts: list[str], daily: list[list[int]]) -> PersonRow:
+def _person(row: HoursRow, accounts: list[str], daily: list[list[int]], counted: tuple[int, int, int]) -> PersonRow:
     return PersonRow(
         key=row.key,
         accounts=accounts,
@@ -87,8 +92,8 @@ def _person(row: HoursRow, accounts: list[str], daily: list[list[int]]) -> Perso
         idle_share_pct=share_pct(row.idle_gpu_h, row.measured_gpu_h),
         coverage=row.coverage,
         energy_kwh=row.energy_kwh,
-        runs=row.runs,
-        findings=row.findings,
+        runs=counted[0],
+        findings=counted[2],
         little=row.held_gpu_h < LITTLE_GPU_H,
         daily_gpu_h=[gpu_h(held) for held, _ in daily],
         daily_idle_gpu_h=[gpu_h(idle) for _, idle in daily],

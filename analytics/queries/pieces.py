@@ -71,6 +71,9 @@ _COLUMNS: Final[dict[str, _Column]] = {
     "power_sum": _Column("h.power_w_sum", ("power_w_sum",)),
     "power_ms": _Column("h.power_w_ms", ("power_w_ms",)),
     "power_limit_w": _Column("g.power_limit_w"),
+    "power_only_ms": _Column(
+        "CASE WHEN coalesce(h.sm_active_pct_ms, 0) = 0 THEN h.power_w_ms END", ("sm_active_pct_ms", "power_w_ms")
+    ),
     "energy": _Column("coalesce(h.energy_j_sum * 10000, h.power_w_sum)", ("energy_j_sum", "power_w_sum")),
     "energy_estimated": _Column(
         "h.energy_j_sum IS NULL AND h.power_w_sum IS NOT NULL", ("energy_j_sum", "power_w_sum")

@@ -40,7 +40,9 @@ _ROWS: Final = """
         WHERE p.run_key = $run AND p.pid <> 0 AND {where}),
     known AS (
         SELECT uid, cluster, min(user_name) AS user_name FROM run
-        WHERE user_name IS NOT NULL AND uid IN (SELECT uid FROM mine) GROUP BY uid, cluster)
+        -- Mostly there is no other: then none of millions of runs is read.
+        WHERE user_name IS NOT NULL AND uid IN (SELECT uid FROM mine WHERE uid IS DISTINCT FROM run_uid)
+        GROUP BY uid, cluster)
     SELECT coalesce(n.name, '?') || ':' || coalesce(CAST(g.idx AS VARCHAR), '?') AS gpu, m.pid,
         nullif(m.name, '') AS program, if(m.uid = m.run_uid, m.user_name, k.user_name) AS "user", m.uid,
         coalesce(m.uid <> m.run_uid, FALSE) AS "foreign", m.first_ms, m.last_ms, m.mem_max_mib

@@ -3,7 +3,7 @@
 from typing import Final
 
 from analytics.model import Viewer
-from analytics.queries.scope import Condition, escaped, fill, visible
+from analytics.queries.scope import Condition, fill, visible
 from store.database import Cursor
 
 _RUNS: Final = """
@@ -11,8 +11,10 @@ _RUNS: Final = """
 
 _EXACT: Final = "(r.job_id = $job OR r.job_id_raw = $job)"
 
-# Tasks of an array are 123_4, components of a heterogeneous job 123+1.
-_MEMBER: Final = "(r.job_id LIKE $task ESCAPE '\\' OR r.job_id LIKE $component ESCAPE '\\')"
+# Tasks of an array are 123_4, components of a heterogeneous job 123+1: what begins so, as a range up to the next
+# character, by which most of the table is passed over. LIKE would read every id.
+_MEMBER: Final = """((r.job_id >= $job || '_' AND r.job_id < $job || '`')
+    OR (r.job_id >= $job || '+' AND r.job_id < $job || ','))"""
 
 
 def resolve(cur: Cursor, viewer: Viewer, text: str) -> list[int]:
@@ -39,9 +41,8 @@ def _resolve(cur: Cursor, viewer: Viewer, job: str, cluster: str | None) -> list
     seen = visible(viewer)
     if cluster is not None:
         seen &= Condition("r.cluster = $on_cluster", {"on_cluster": cluster})
-    task, component = f"{escaped(job)}\\_%", f"{escaped(job)}+%"
-    for meant in (Condition(_EXACT, {"job": job}), Condition(_MEMBER, {"task": task, "component": component})):
-        where = seen & meant
+    for meant in (_EXACT, _MEMBER):
+        where = seen & Condition(meant, {"job": job})
         found = cur.tuples(fill(_RUNS, where=where.sql), where.params)
         if found:
             return [row[0] for row in found]

@@ -19,12 +19,13 @@ class Meant(msgspec.Struct, frozen=True):
     value: str
 
 
-_NAMES: Final[tuple[tuple[Kind, str], ...]] = (
-    ("user", "r.user_name"),
-    ("account", "r.account"),
-    ("partition", 'r."partition"'),
-)
-_NAMED: Final = "SELECT min({column}) FROM run r WHERE lower({column}) = lower($text) AND {where}"
+_NAMES: Final[tuple[Kind, ...]] = ("user", "account", "partition")
+
+# Of millions of runs the few different names are compared.
+_NAMED: Final = """
+    SELECT min("user") FILTER (lower("user") = lower($text)), min(account) FILTER (lower(account) = lower($text)),
+        min("partition") FILTER (lower("partition") = lower($text))
+    FROM (SELECT DISTINCT r.user_name AS "user", r.account, r."partition" FROM run r WHERE {where})"""
 
 
 def meant(cur: Cursor, viewer: Viewer, text: str) -> Meant:
@@ -33,8 +34,8 @@ def meant(cur: Cursor, viewer: Viewer, text: str) -> Meant:
     if resolve(cur, viewer, text):
         return Meant("job", text)
     where = visible(viewer)
-    for kind, column in _NAMES:
-        found = cur.scalar(fill(_NAMED, column=column, where=where.sql), where.params | {"text": text})
+    [named] = cur.tuples(fill(_NAMED, where=where.sql), where.params | {"text": text})
+    for kind, found in zip(_NAMES, named, strict=True):
         if found:
             return Meant(kind, str(found))
     node = cur.scalar("SELECT min(name) FROM node WHERE lower(name) = lower($text)", {"text": text})

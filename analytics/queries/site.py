@@ -1,28 +1,12 @@
-"""What the store holds: since when, until when, of which kind, and what a filter can choose from."""
+"""What the store holds: since when, until when, and of which kind."""
 
 from typing import Final, Literal
 
 import msgspec
 
-from analytics.model import Filter, Viewer, Window
-from analytics.queries.pieces import pieces
-from analytics.queries.scope import Condition, fill
 from store.database import Cursor
 
 Kind = Literal["slurm", "sessions", "empty"]
-
-
-class Choices(msgspec.Struct, frozen=True):
-    """Values that filters offer, each sorted, of runs that the viewer may see."""
-
-    clusters: list[str]
-    users: list[str]
-    accounts: list[str]
-    partitions: list[str]
-    models: list[str]
-    nodes: list[str]
-    states: list[str]
-    rules: list[str]
 
 
 class Site(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,16 +29,6 @@ _MORE: Final = "SELECT count(*), (SELECT value = '1' FROM meta WHERE key = 'synt
 _TOLD_AT: Final = """
     SELECT coalesce((SELECT max(last_ms) FROM node WHERE EXISTS (
         SELECT 1 FROM meta WHERE key = 'synthetic' AND value = '1')), $1)"""
-
-# Each list by its own short statement: one for all takes DuckDB longer to plan than these to run.
-_OF_RUNS: Final = """
-    SELECT DISTINCT r.cluster, r.user_name, r.account, r."partition", r.state FROM run r
-    WHERE r.run_key IN (SELECT run_key FROM ({piece}))"""
-
-_OF_PLACES: Final = "SELECT DISTINCT model, node FROM ({piece})"
-
-_OF_FINDINGS: Final = """
-    SELECT DISTINCT rule FROM finding WHERE closed_ms IS NULL AND run_key IN (SELECT run_key FROM ({piece}))"""
 
 
 def site(cur: Cursor) -> Site:
@@ -92,26 +66,3 @@ def told_at(cur: Cursor, now_ms: int) -> int:
 def kind(cur: Cursor) -> Kind:
     """Returns whether this is a Slurm cluster, a host whose programs are counted as sessions, or empty."""
     return site(cur).kind
-
-
-def choices(cur: Cursor, viewer: Viewer, window: Window) -> Choices:
-    """Returns the values that occur in the window; what is not known is no choice."""
-    runs = pieces(viewer, window, Filter(), ("run_key",))
-    places = pieces(viewer, window, Filter(), ("model", "node"))
-    clusters, users, accounts, partitions, states = _columns(cur, _OF_RUNS, runs, 5)
-    models, nodes = _columns(cur, _OF_PLACES, places, 2)
-    (rules,) = _columns(cur, _OF_FINDINGS, runs, 1)
-    # Slurm prints a cancelled job's state as CANCELLED by UID.
-    states = sorted({state.partition(" ")[0].upper() for state in states})
-    return Choices(clusters, users, accounts, partitions, models, nodes, states, rules)
-
-
-def users(cur: Cursor, viewer: Viewer, window: Window) -> list[str]:
-    """Returns the people who held GPUs in the window, sorted."""
-    return _columns(cur, 'SELECT DISTINCT "user" FROM ({piece})', pieces(viewer, window, Filter(), ("user",)), 1)[0]
-
-
-def _columns(cur: Cursor, statement: str, piece: Condition, count: int) -> list[list[str]]:
-    """The distinct known values of each column, sorted."""
-    rows = cur.tuples(fill(statement, piece=piece.sql), piece.params)
-    return [sorted({row[index] for row in rows if row[index]}) for index in range(count)]

@@ -54,13 +54,18 @@ _COUNTS: Final = """
                     THEN least(1, r.elapsed_ms / (r.end_ms - r.start_ms)) ELSE 1 END) AS BIGINT) AS slurm_ms,
             count(*) FILTER (r.end_ms IS NULL) AS running
         FROM run r JOIN day d ON r.start_ms < d.day_ms + $day AND coalesce(r.end_ms, $as_of) > d.day_ms
-        WHERE r.db_index IS NOT NULL AND r.alloc_gpus > 0 GROUP BY ALL),
+        -- Told apart from the join, so that runs of other weeks are passed over by their statistics.
+        WHERE r.db_index IS NOT NULL AND r.alloc_gpus > 0 AND r.start_ms < $end
+            AND (r.end_ms IS NULL OR r.end_ms > $first) GROUP BY ALL),
     ours AS (
-        SELECT r.cluster, r.account, h.hour_ms // $day * $day AS day_ms, CAST(sum(h.held_ms) AS BIGINT) AS our_ms,
+        SELECT r.cluster, r.account, h.day_ms, CAST(sum(h.held_ms) AS BIGINT) AS our_ms,
             CAST(coalesce(sum(h.suspended_ms), 0) AS BIGINT) AS suspended_ms,
             CAST(coalesce(sum(h.held_ms) FILTER (r.db_index IS NULL), 0) AS BIGINT) AS untold_ms
-        FROM gpu_hour h JOIN run r ON r.run_key = h.run_key
-        WHERE h.hour_ms >= $first AND h.hour_ms < $end AND r.kind = 'job' GROUP BY ALL),
+        FROM (
+            SELECT run_key, hour_ms // $day * $day AS day_ms, sum(held_ms) AS held_ms, sum(suspended_ms) AS suspended_ms
+            FROM gpu_hour WHERE hour_ms >= $first AND hour_ms < $end AND run_key IS NOT NULL GROUP BY ALL) AS h
+            JOIN run r ON r.run_key = h.run_key
+        WHERE r.kind = 'job' GROUP BY ALL),
     told AS (
         SELECT cluster, account, day_ms, gpu_s AS sreport_s FROM slurm_usage WHERE day_ms >= $first AND day_ms < $end)
     SELECT cluster, account, day_ms, coalesce(slurm_ms, 0) AS slurm_ms, coalesce(our_ms, 0) AS our_ms,

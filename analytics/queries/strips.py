@@ -11,6 +11,8 @@ from store.database import Cursor
 from store.minutes import minutes
 
 PARTS: Final = 48
+HOURS_FROM_MS: Final = 24 * HOUR_MS
+"""A longer run is told well enough by its hours: minutes of many days are sixty times as many rows to look through."""
 
 
 class StripPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +44,7 @@ class _Bucket(msgspec.Struct, frozen=True):
 
 _LIVES: Final = """
     SELECT run_key, start_ms, greatest(start_ms, coalesce(end_ms, $data_to)) AS end_ms FROM run
-    WHERE list_contains($run_keys, run_key)"""
+    WHERE run_key IN (SELECT unnest($run_keys))"""
 
 _BUCKETS: Final = """
     WITH life AS (SELECT unnest($keys) AS run_key, unnest($starts) AS start_ms, unnest($steps) AS step_ms),
@@ -50,7 +52,7 @@ _BUCKETS: Final = """
         SELECT h.run_key, (h.{bucket} - l.start_ms + {bucket_ms} // 2) // l.step_ms AS part,
             {sums}
         FROM {table} h JOIN life l ON l.run_key = h.run_key
-        WHERE h.{bucket} >= $from_ms AND h.{bucket} < $to_ms AND list_contains($keys, h.run_key) GROUP BY ALL)
+        WHERE h.{bucket} >= $from_ms AND h.{bucket} < $to_ms GROUP BY ALL)
     SELECT * REPLACE (CAST(greatest(0, part) AS BIGINT) AS part) FROM part ORDER BY run_key, part"""
 
 _STATES: Final = tuple(state.value for state in (State.ACTIVE, State.LOW, State.IDLE_HELD, State.IDLE, State.UNKNOWN))
@@ -64,9 +66,8 @@ def strips(cur: Cursor, run_keys: list[int], data_to_ms: int) -> dict[int, list[
     if not run_keys:
         return {}
     lives = cur.rows(_LIVES, {"run_keys": run_keys, "data_to": data_to_ms}, _Life)
-    # A part shorter than an hour needs the minutes; a longer run is told well enough by its hours.
-    short = [life for life in lives if life.end_ms - life.start_ms <= PARTS * HOUR_MS]
-    long = [life for life in lives if life.end_ms - life.start_ms > PARTS * HOUR_MS]
+    short = [life for life in lives if not _by_hour(life)]
+    long = [life for life in lives if _by_hour(life)]
     from_ms = min((life.start_ms for life in short), default=0) - MINUTE_MS
     with minutes(cur, from_ms, max((life.end_ms for life in short), default=0) + 1):
         buckets = _buckets(cur, short, "minutes", "minute_ms", MINUTE_MS)
@@ -74,8 +75,12 @@ def strips(cur: Cursor, run_keys: list[int], data_to_ms: int) -> dict[int, list[
     return {life.run_key: _strip(life, buckets.get(life.run_key, {})) for life in lives}
 
 
+def _by_hour(life: _Life) -> bool:
+    return life.end_ms - life.start_ms > HOURS_FROM_MS
+
+
 def _step(life: _Life) -> int:
-    unit = MINUTE_MS if life.end_ms - life.start_ms <= PARTS * HOUR_MS else HOUR_MS
+    unit = HOUR_MS if _by_hour(life) else MINUTE_MS
     return max(unit, -(-(life.end_ms - life.start_ms) // PARTS))
 
 

@@ -38,17 +38,17 @@ NAMED_RATIO: Final = 0.1
 _UNSUMMED: Final = "SELECT count(*) FROM dirty_hour WHERE hour_ms >= $1 AND hour_ms < $2"
 
 
-def summary(cur: Cursor, viewer: Viewer, window: Window, where: Filter) -> Summary:
-    """Returns what the overview says of the window."""
+def summary(cur: Cursor, viewer: Viewer, window: Window, where: Filter, *, count: bool = True) -> Summary:
+    """Returns what the overview says of the window; without ``count`` runs, users and GPUs are not counted."""
     store = site(cur)
     before = window.before()
     reaches_back = store.data_from_ms is not None and store.data_from_ms <= before.start_ms
     # Hours that came in and are not summed yet would look like a change.
     if reaches_back and not cur.scalar(_UNSUMMED, [before.start_ms, before.end_ms]):
-        now, earlier = hours_and_before(cur, viewer, window, where)
+        now, earlier = hours_and_before(cur, viewer, window, where, count=count)
         change = comparison(now, earlier, breaks(cur, before.start_ms, window.end_ms))
     else:
-        now, change = hours(cur, viewer, window, where), None
+        now, change = hours(cur, viewer, window, where, count=count), None
     return Summary(
         sentence=headline(now, change, store.kind, findings.largest(cur, viewer, window, where)),
         hours=now,

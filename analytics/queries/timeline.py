@@ -7,6 +7,7 @@ import msgspec
 
 from analytics.model import HOUR_MS, MINUTE_MS, Filter, State, Viewer, Window
 from analytics.queries.capacity import capacity, split
+from analytics.queries.coarse import coarse
 from analytics.queries.days import days
 from analytics.queries.figures import gpu_h
 from analytics.queries.pieces import pieces
@@ -90,7 +91,8 @@ def over_time(cur: Cursor, viewer: Viewer, window: Window, where: Filter, max_po
     """Returns the hours of the window by state in equal buckets of whole hours, or minutes for windows up to 6 h."""
     minutes = window.end_ms - window.start_ms <= MINUTES_UP_TO
     bucket_ms, starts = _buckets(window, max_points, minutes=minutes)
-    piece = pieces(viewer, window, where, _COLUMNS, minutes=minutes, cuts=starts, weigh=False)
+    told = None if minutes else coarse(cur, viewer, window, where, _COLUMNS, cuts=starts)
+    piece = told or pieces(viewer, window, where, _COLUMNS, minutes=minutes, cuts=starts, weigh=False)
     sums = [[0] * 5 for _ in starts]
     for at_ms, weight, *times in cur.tuples(fill(_OVER_TIME, piece=piece.sql), piece.params):
         bucket = sums[max(0, bisect_right(starts, at_ms) - 1)]

@@ -43,7 +43,7 @@ def _over_time(request: Request) -> Section:
 
 def _breakdown(request: Request, idle_gpu_h: float) -> Section:
     by: By = page.chosen_breakdown(request)
-    rows = hours.breakdown(request.cur, request.viewer, request.window, request.filter, by)
+    rows = hours.breakdown(request.cur, request.viewer, request.window, request.filter, by, count=False)
     return Section(
         title="Where the idle hours are",
         table=Table(

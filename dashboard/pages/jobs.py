@@ -9,7 +9,7 @@ from dash.development.base_component import Component
 
 from analytics.queries import jobs as queries
 from analytics.queries import shapes
-from analytics.queries import site as site_queries
+from analytics.queries.choices import choices
 from analytics.queries.jobs import JobPage
 from analytics.queries.resolve import resolve
 from analytics.wording import format_gpu_h, format_pct, plural, rule_title, run_state, share_pct
@@ -23,7 +23,7 @@ from dashboard.request import Request
 
 def filters(request: Request) -> Sequence[Component]:
     """Returns range and filters; each offers what occurs in the window."""
-    offered = site_queries.choices(request.cur, request.viewer, request.window)
+    offered = choices(request.cur, request.viewer, request.window)
     states = ["running", "finished", *offered.states]
     return [
         controls.time_range(request),

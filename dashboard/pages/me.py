@@ -8,9 +8,8 @@ from dash import html
 from dash.development.base_component import Component
 
 from analytics.model import Filter, Window
-from analytics.queries import hours
+from analytics.queries import choices, hours
 from analytics.queries import me as queries
-from analytics.queries import site as site_queries
 from analytics.queries.me import Me
 from analytics.queries.timeline import Timeline
 from analytics.wording import format_duration, format_gpu_h, format_pct, format_time, plural, share_pct
@@ -42,7 +41,7 @@ def who(request: Request) -> str | None:
 
 def _example(request: Request) -> str | None:
     """Somebody with something to see, the same at every visit: who was idle most."""
-    rows = hours.breakdown(request.cur, request.viewer, window_of(request), Filter(), "user")
+    rows = hours.breakdown(request.cur, request.viewer, window_of(request), Filter(), "user", count=False)
     return next((row.key for row in rows if row.key), None)
 
 
@@ -52,7 +51,7 @@ def window_of(request: Request) -> Window:
 
 
 def _users(request: Request) -> list[str]:
-    return site_queries.users(request.cur, request.viewer, window_of(request))
+    return choices.users(request.cur, request.viewer, window_of(request))
 
 
 def why(request: Request) -> str | None:
@@ -118,7 +117,7 @@ def figures(request: Request, mine: Me) -> list[Figure]:
     return [
         Figure(
             id="held_gpu_h", label="Held", meaning="allocated", value=now.held_gpu_h, href=jobs,
-            text=format_gpu_h(now.held_gpu_h), note=plural(now.runs, request.words.run, request.words.runs),
+            text=format_gpu_h(now.held_gpu_h), note=plural(now.runs or 0, request.words.run, request.words.runs),
             provenance=now.provenance,
         ),
         Figure(

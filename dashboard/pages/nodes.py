@@ -140,8 +140,8 @@ def _lanes(request: Request, fleet: Fleet) -> Component | None:
 
 
 def _hours(request: Request, fleet: Fleet) -> Component:
-    total = hours.hours(request.cur, request.viewer, request.window, request.filter)
-    rows = hours.breakdown(request.cur, request.viewer, request.window, request.filter, "node")
+    total = hours.hours(request.cur, request.viewer, request.window, request.filter, count=False)
+    rows = hours.breakdown(request.cur, request.viewer, request.window, request.filter, "node", count=False)
     of_node = {node.name: group for group in fleet.groups for node in group.nodes}
     rest = plural(len(fleet.nodes) - len(fleet.drawn), "other node")
 

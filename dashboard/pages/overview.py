@@ -43,7 +43,7 @@ MOST_BARS: Final = 120
 def body(request: Request) -> Sequence[Any]:
     """Returns sentence, funnel, main chart, breakdown, and what could be acted on now."""
     region = partial(cards.region, now_ms=request.now_ms, zone=request.zone)
-    said = cards.once(lambda: summary.summary(request.cur, request.viewer, request.window, request.filter))
+    said = cards.once(lambda: summary.summary(request.cur, request.viewer, request.window, request.filter, count=False))
     over_time = cards.once(
         lambda: timeline.over_time(request.cur, request.viewer, request.window, request.filter, MOST_BARS)
     )
@@ -193,7 +193,7 @@ def chosen_breakdown(request: Request) -> By:
 
 def _breakdown(request: Request, said: Callable[[], Summary]) -> Component:
     by = chosen_breakdown(request)
-    rows = hours.breakdown(request.cur, request.viewer, request.window, request.filter, by)
+    rows = hours.breakdown(request.cur, request.viewer, request.window, request.filter, by, count=False)
     shown = [_bar(request, by, row) for row in rows[:SHOWN_ROWS] if row.idle_gpu_h > 0]
     rest = sum(row.idle_gpu_h for row in rows[SHOWN_ROWS:])
     if rest > 0:

@@ -7,8 +7,9 @@ from typing import Any, Final, Literal
 from dash import html
 from dash.development.base_component import Component
 
-from analytics.queries import hours, site
+from analytics.queries import hours
 from analytics.queries import people as queries
+from analytics.queries.choices import choices
 from analytics.queries.days import days
 from analytics.queries.notes import breaks
 from analytics.queries.people import PersonRow
@@ -63,7 +64,7 @@ def _scope(request: Request) -> str:
 
 
 def _table(request: Request, rows: list[PersonRow], by: str) -> Component:
-    total = hours.total(request.cur, request.viewer, request.window, request.filter)
+    total = hours.total(request.cur, request.viewer, request.window, request.filter, count=False)
     columns = [
         tables.Column(title="User" if by == "user" else "Account"),
         tables.Column(title="GPU-h", number=True),
@@ -88,7 +89,7 @@ def _table(request: Request, rows: list[PersonRow], by: str) -> Component:
             for part in (total.active_gpu_h, total.low_gpu_h, total.idle_gpu_h)
         ),
         _exact("idle_gpu_h", total.idle_gpu_h),
-        format_count(total.runs),
+        format_count(sum(row.runs for row in rows)),
         format_count(sum(row.findings for row in rows)),
         value(format_energy(total.energy_kwh, estimated=total.energy_estimated)),
         "",
@@ -145,7 +146,7 @@ def _share(share_pct: float | None, *, little: bool) -> Component | str:
 
 
 def _controls(request: Request) -> Sequence[Any]:
-    offered = site.choices(request.cur, request.viewer, request.window)
+    offered = choices(request.cur, request.viewer, request.window)
     return [
         time_range(request),
         filter_bar(

@@ -10,7 +10,9 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from store import sums
 from store.database import Cursor
+from store.samples import MAX_TIME_MS
 from store.schema import WHOLE
 
 HOUR: Final = 3_600_000
@@ -130,13 +132,16 @@ class Ledger:
         self.tables[table].append(row)
 
     def save(self, cur: Cursor) -> None:
-        """Writes all rows; columns that were not given are NULL."""
+        """Writes all rows, and the sums of hours; columns that were not given are NULL."""
         with cur.transaction():
+            summed = self.tables.keys() & {"gpu_hour", "spare_hour", "gpu"}
             for table, rows in self.tables.items():
                 names = sorted({name for row in rows for name in row})
                 content = pa.table({name: _column([row.get(name) for row in rows]) for name in names})
                 with cur.table("given", _minute_by_minute(content) if "times" in names else content):
                     cur.execute(f"INSERT INTO {table} BY NAME SELECT * FROM given")
+            if summed:
+                sums.make(cur, "UTC", 0, MAX_TIME_MS)
         self.tables.clear()
 
 

@@ -4,8 +4,9 @@ import pytest
 
 from analytics.model import Window
 from analytics.queries.node_days import STATES, node_days
+from store import sums
 from store.database import Cursor
-from tests.factories.ledger import HOUR, MINUTE, T0, Ledger
+from tests.factories.ledger import DAY, HOUR, MINUTE, T0, Ledger
 
 
 @pytest.fixture
@@ -21,6 +22,8 @@ def two(cur: Cursor, ledger: Ledger) -> Cursor:
     ledger.hour(free, None, T0, stray=15)
     ledger.save(cur)
     cur.execute("UPDATE gpu_hour SET covered_ms = $1 WHERE run_key IS NULL", [HOUR])
+    with cur.transaction():
+        sums.make(cur, "UTC", T0, T0 + DAY)
     return cur
 
 

@@ -3,8 +3,9 @@
 import pytest
 
 from analytics.model import Viewer, Window
+from analytics.queries.choices import choices
 from analytics.queries.reports import archive, report
-from analytics.queries.site import choices, data_to, kind, site
+from analytics.queries.site import data_to, kind, site
 from store.database import Cursor
 from tests.factories.ledger import DAY, T0, Ledger
 
