@@ -19,6 +19,7 @@ from analytics.queries.rollup import floor
 from analytics.queries.scope import Condition, Params, fill, of_places, of_runs, visible
 from analytics.queries.site import data_to
 from store.database import Cursor
+from store.schema import UNPLACED
 from store.sums import ZONE
 
 By = Literal["node", "holder"]
@@ -63,7 +64,8 @@ _KEYS: Final = {
 _OF_HOLDERS: Final = ("cluster", "user", "account", "partition")
 _OF_ONE_RUN: Final = ("state", "finding", "text", "family", "min_gpu_h", "max_gpu_h", "min_util_pct", "max_util_pct")
 
-_STALE: Final = "SELECT count(*) FROM dirty_sum"
+# Marks of UNPLACED are for the holders' sake alone: somebody's runs are described in another way than before.
+_STALE: Final = f"SELECT count(*) FILTER (node_key <> {UNPLACED}), count(*) FROM dirty_sum"  # noqa: S608 - a constant
 _ZONE: Final = "SELECT value FROM meta WHERE key = $1"
 
 _SPAN: Final = """
@@ -150,7 +152,7 @@ def sum_rows(
     sums wait to be made anew.
     """
     spans = _spans(cur, window, cuts, by_day=by_day)
-    if spans is None or cur.once(_STALE)[0][0]:
+    if spans is None or cur.once(_STALE)[0][by == "holder"]:
         return None
     named = "".join(f", {column}" for column in columns)
     parts = [
