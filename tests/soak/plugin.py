@@ -22,7 +22,7 @@ out of order, late and more than once, and what was not acknowledged again. An o
 every acknowledged row: it compares them with hot and sealed rows, with the hours, with the manifest and the files on
 disk, and has the rollups computed anew from the raw rows. What each worker was at when it was killed is counted below.
 
-Commit {commit}, {date} UTC, Python {python} on {cores} cores.
+Commit {commit}, {date} UTC, Python {python} on {cores} cores, which had {load:.0f} processes to run at the end.
 
 | test | seed | seconds | rounds | result |
 |---|---|---|---|---|
@@ -108,6 +108,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M"),
         python=platform.python_version(),
         cores=os.cpu_count(),
+        load=os.getloadavg()[1],
     )
     results = session.config.stash[RESULTS]
     rows = [

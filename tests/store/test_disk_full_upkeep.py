@@ -32,7 +32,7 @@ import sys
 from tests.store.test_disk_full_upkeep import attempts
 attempts(*sys.argv[1:])
 """
-SAID = {"before the file": "cannot be sealed"}
+SAID = {"before the file": "cannot be sealed", **dict.fromkeys(("inbox", "database"), "could not be copied")}
 """What is said where it is not that there is no room."""
 
 LIMITS = {"before the file": 2000, "database": 1_000_000}
