@@ -178,11 +178,10 @@ def _axis(row: Row, highest: float, end: float, domain: tuple[float, float]) -> 
     if row.top is not None:
         axis |= {"range": [0, 105], "tickvals": [0, 50, 100], "ticktext": ["0 %", "50 %", "100 %"]}
     else:
-        axis |= {
-            "range": [0, end * highest],
-            "tickvals": [0, highest / 2, highest],
-            "ticktext": ["0", row.format(highest / 2), row.format(highest)],
-        }
+        # Of small numbers two ticks may read the same: the lower one is left out then, and what reads as nothing.
+        ticks = {row.format(value): value for value in (0, highest / 2, highest)}
+        ticks = {"0": 0} | {text: value for text, value in ticks.items() if text != row.format(0)}
+        axis |= {"range": [0, end * highest], "tickvals": [*ticks.values()], "ticktext": [*ticks]}
     return axis | {"fixedrange": True}
 
 

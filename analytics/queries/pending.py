@@ -1,11 +1,12 @@
 """What has come in and is not in the figures yet: while that is much, every page says so."""
 
-from typing import Final
+from collections import Counter
+from typing import Final, Literal
 
 import msgspec
 
-from analytics.model import HOUR_MS, Viewer
-from analytics.queries.scope import Condition, fill, visible
+from analytics.model import HOUR_MS, Filter, Viewer, Window
+from analytics.queries.scope import Condition, fill, of_runs_on_places, visible
 from analytics.wording import format_bytes, format_count, plural
 from store.database import Cursor
 
@@ -50,6 +51,11 @@ _OF_USER: Final = """
     SELECT count(*) {waiting} AND r.start_ms < $end AND (r.end_ms IS NULL OR r.end_ms > $start) AND {where}"""
 
 
+_BY_HOLDER: Final = """
+    SELECT r.user_name, r.account, count(*) {waiting} AND r.start_ms < $end AND (r.end_ms IS NULL OR r.end_ms > $start)
+        AND {where} GROUP BY ALL"""
+
+
 def pending(cur: Cursor) -> Pending:
     """Returns what waits in the whole store."""
     node_hours, runs, recorded = cur.once(fill(_PENDING, waiting=_WAITING), {"settling": SETTLING_MS})[0]
@@ -70,3 +76,15 @@ def unjudged_runs(cur: Cursor, viewer: Viewer, user: str, start_ms: int, end_ms:
     where = visible(viewer) & Condition("r.user_name = $user", {"user": user})
     params = where.params | {"start": start_ms, "end": end_ms}
     return int(cur.scalar(fill(_OF_USER, waiting=_WAITING, where=where.sql), params))
+
+
+def unjudged_by(
+    cur: Cursor, viewer: Viewer, window: Window, where: Filter, by: Literal["user", "account"]
+) -> Counter[str | None]:
+    """Returns how many runs of each person or account that meet the window the rules have not seen as they are."""
+    wanted = visible(viewer) & of_runs_on_places(where)
+    params = wanted.params | {"start": window.start_ms, "end": window.end_ms}
+    found: Counter[str | None] = Counter()
+    for user, account, runs in cur.tuples(fill(_BY_HOLDER, waiting=_WAITING, where=wanted.sql), params):
+        found[user if by == "user" else account] += runs
+    return found

@@ -10,6 +10,7 @@ from analytics.queries.coarse import coarse
 from analytics.queries.days import as_table, days
 from analytics.queries.figures import gpu_h
 from analytics.queries.hours import HoursRow, breakdown
+from analytics.queries.pending import unjudged_by
 from analytics.queries.pieces import pieces
 from analytics.queries.scope import fill
 from analytics.queries.sums import by_column, counts
@@ -24,7 +25,8 @@ class PersonRow(msgspec.Struct, frozen=True, kw_only=True):
     """A person or account, or None for runs whose owner is not known.
 
     Shares are of measured hours, None on less than 10 GPU-hours. ``little`` marks those with less than 50 GPU-hours:
-    too little to say. ``daily_idle_gpu_h`` and ``daily_gpu_h`` are the days of the window in order.
+    too little to say. ``to_judge`` are runs that the rules have not seen yet.
+    ``daily_idle_gpu_h`` and ``daily_gpu_h`` are the days of the window in order.
     """
 
     key: str | None
@@ -41,6 +43,7 @@ class PersonRow(msgspec.Struct, frozen=True, kw_only=True):
     energy_kwh: float | None
     runs: int
     findings: int
+    to_judge: int
     little: bool
     daily_gpu_h: list[float]
     daily_idle_gpu_h: list[float]
@@ -70,15 +73,23 @@ def people(
         day = daily[key][day_ms]
         day[0], day[1] = day[0] + weight * held, day[1] + weight * idle
         accounts[key].update([account] if account is not None else [])
+    waiting = unjudged_by(cur, viewer, window, where, by)
     counted = counts(cur, viewer, window, where, by_column(by))
     found = [
-        _person(row, sorted(accounts[row.key]), [daily[row.key][start] for start in starts], counted[row.key])
+        _person(
+            row,
+            sorted(accounts[row.key]),
+            [daily[row.key][start] for start in starts],
+            (*counted[row.key], waiting[row.key]),
+        )
         for row in breakdown(cur, viewer, window, where, by, count=False)
     ]
     return sorted(found, key=lambda row: (-row.held_gpu_h, row.key or ""))
 
 
-def _person(row: HoursRow, accounts: list[str], daily: list[list[int]], counted: tuple[int, int, int]) -> PersonRow:
+def _person(
+    row: HoursRow, accounts: list[str], daily: list[list[int]], counted: tuple[int, int, int, int]
+) -> PersonRow:
     return PersonRow(
         key=row.key,
         accounts=accounts,
@@ -94,6 +105,7 @@ def _person(row: HoursRow, accounts: list[str], daily: list[list[int]], counted:
         energy_kwh=row.energy_kwh,
         runs=counted[0],
         findings=counted[2],
+        to_judge=counted[3],
         little=row.held_gpu_h < LITTLE_GPU_H,
         daily_gpu_h=[gpu_h(held) for held, _ in daily],
         daily_idle_gpu_h=[gpu_h(idle) for _, idle in daily],

@@ -10,6 +10,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from analytics.queries.jobs import JobPage, JobRow, JobTotals
+from analytics.requests import MAX_LIMIT
 from analytics.wording import (
     UNKNOWN,
     format_duration,
@@ -110,7 +111,13 @@ def grid(request: Request, page: JobPage) -> Component:
                 className="button button-small",
                 target="_self",
             ),
-            html.A("JSON", href=f"/api/v1/jobs?{query}", className="button button-small", target="_blank"),
+            html.A(
+                "JSON",
+                href=f"/api/v1/jobs?{query}&limit={MAX_LIMIT}",
+                className="button button-small",
+                target="_blank",
+                title=f"All of them; of more than {MAX_LIMIT:,}, `next` is the cursor of the following ones",
+            ),
         ],
     )
 

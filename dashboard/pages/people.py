@@ -117,6 +117,11 @@ def _exact(figure: str, gpu_h: float) -> Component:
     return html.Span(number_gpu_h(gpu_h), **attributes(data_figure=figure, data_value=repr(gpu_h)))
 
 
+def _findings(row: PersonRow) -> str:
+    """No findings is good news only of runs that were judged."""
+    return format_count(row.findings) if row.findings or not row.to_judge else f"{format_count(row.to_judge)} to judge"
+
+
 def _broken(request: Request) -> set[int]:
     """The places of the days in which the thresholds of the states changed: no trend goes across them."""
     changed = breaks(request.cur, request.window.start_ms, request.window.end_ms)
@@ -134,7 +139,7 @@ def _row(request: Request, row: PersonRow, by: str, highest: float, broken: set[
         *(_share(one, little=row.little) for one in (row.active_share_pct, row.low_share_pct, row.idle_share_pct)),
         number_gpu_h(row.idle_gpu_h),
         runs,
-        format_count(row.findings),
+        _findings(row),
         value(format_energy(row.energy_kwh)),
         sparkline(row.daily_idle_gpu_h, "idle GPU-hours by day", highest, broken),
     )

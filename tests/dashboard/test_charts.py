@@ -249,3 +249,14 @@ def test_what_nobody_held_is_split_where_slurm_tells_why(
     assert {"free", "offline", "reserved", "allocated, job not seen"} <= names()
     assert "unallocated" not in names()
     assert "504 reserved, 336 offline" in pages.get("/").text()
+
+
+@pytest.mark.parametrize("highest", [0.0004, 0.4, 1.2, 700.0])
+def test_no_two_ticks_of_an_axis_read_the_same(highest: float) -> None:
+    values = {"pcie_rx_mib": [highest] * 3}
+    gpu = GpuSeries(gpu_key=1, gpu="n1:0", node="n1", at_ms=[T0, T0 + MINUTE, T0 + 2 * MINUTE], values=values)
+    told = Series(resolution_ms=MINUTE, from_raw=True, gpus=[gpu])
+    figure = multiples.metrics_figure(told, (T0, T0 + 3 * MINUTE), {}, ZONE, "light", "r")
+    axis = figure["layout"]["yaxis"]
+    assert len(set(axis["ticktext"])) == len(axis["ticktext"]) == len(axis["tickvals"])
+    assert axis["ticktext"][0] == "0"

@@ -1,5 +1,7 @@
 """The Job page on links and cores: lines with their units, and reasons where there is none."""
 
+from collections.abc import Callable
+
 import pytest
 
 from analytics.wording import format_cores, format_mib_per_s
@@ -71,3 +73,10 @@ def test_words() -> None:
     assert [format_mib_per_s(value) for value in (None, 0.0, 600.0, 1430.0, 52_000.0)] == [
         "—", "0 MB/s", "629 MB/s", "1.5 GB/s", "55 GB/s",
     ]  # fmt: skip
+
+
+def test_what_programs_get_is_more_than_the_first_page(pages: Pages, small: Callable[..., Ledger]) -> None:
+    small()
+    links = [link for link in pages.get("/jobs?range=7d&user=ann").links() if link.startswith("/api/v1/jobs")]
+    assert any("format=csv" in link for link in links)
+    assert any("user=ann" in link and "limit=1000" in link for link in links)

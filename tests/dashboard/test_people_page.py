@@ -38,3 +38,14 @@ def test_a_persons_overview_says_that_capacity_is_nobodys(pages: Pages, small: C
     assert "too little for a share of capacity" not in shown.text()
     [tile] = [one for one in shown.having("data-figure") if one["data-figure"] == "capacity_gpu_h"]
     assert "share" not in [child["props"].get("className") for child in tile["children"] if child]
+
+
+def test_runs_that_wait_to_be_judged_are_no_good_news(pages: Pages, small: Callable[..., Ledger], cur: Cursor) -> None:
+    small()
+    assert "to judge" not in pages.get("/people?range=7d").text()
+    keys = [key for (key,) in cur.tuples("SELECT run_key FROM run WHERE user_name = 'ann'")]
+    cur.execute("DELETE FROM finding")
+    for key in keys:
+        cur.execute("INSERT OR IGNORE INTO dirty_run VALUES ($1, 1, NULL)", [key])
+        cur.execute("UPDATE footprint_run SET judged = FALSE WHERE run_key = $1", [key])
+    assert f"{len(keys)} to judge" in pages.get("/people?range=7d").text()
