@@ -60,7 +60,11 @@ class Hub(Peer):
 
     def settled(self, segments: int) -> bool:
         """Return whether so many segments have been stored and every hour that they touched has been summed."""
-        return self._watch.settled.exists() and int(self._watch.settled.read_text(encoding="ascii")) >= segments
+        return self._watch.settled.exists() and self.watched().segments >= segments
+
+    def watched(self) -> Watched:
+        """Return what it was seen to do up to when nothing waited any more."""
+        return msgspec.json.decode(self._watch.settled.read_bytes(), type=Watched)
 
     def sealed_rows(self) -> int:
         """Return the rows of all sealed files, listed or about to be."""

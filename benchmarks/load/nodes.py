@@ -40,6 +40,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     interval_s: int = 1
     segment_s: int = 60
     segments: int = 1
+    sent: tuple[int, int] | None = None  # which of these are delivered, from and up to; None: all
     from_ms: int
     told_by: int = 32  # nodes whose telemetry is made
     seed: int = 7
@@ -85,9 +86,10 @@ class Nodes:
     def in_order(self) -> Iterator[tuple[float, Segment]]:
         """Yield (seconds after the begin, segment) as an even stream: a segment is due when its time is over."""
         load = self.load
-        for number in range(load.segments):
+        first, end = load.sent or (0, load.segments)
+        for number in range(first, end):
             for node in range(load.nodes):
-                yield load.segment_s * (number + node / load.nodes), self.segment(node, number)
+                yield load.segment_s * (number - first + node / load.nodes), self.segment(node, number)
 
     def segment(self, node: int, number: int) -> Segment:
         """Return what a node says in its segment ``number``."""

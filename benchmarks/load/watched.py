@@ -29,9 +29,19 @@ _TASKS: Final = Path("/proc/self/task")
 class Watched(msgspec.Struct, frozen=True, kw_only=True):
     """CPU seconds of each stage, its part of the database's own threads included; ``lag_s``: see Lag."""
 
+    segments: int
     stages: dict[str, float]
     batches: int
     lag_s: float
+
+    def since(self, before: "Watched") -> "Watched":
+        """Returns what came after ``before``; the lag is that of all."""
+        return msgspec.structs.replace(
+            self,
+            segments=self.segments - before.segments,
+            stages={name: taken_s - before.stages.get(name, 0.0) for name, taken_s in self.stages.items()},
+            batches=self.batches - before.batches,
+        )
 
 
 class Files:
@@ -39,7 +49,7 @@ class Files:
 
     def __init__(self, folder: Path) -> None:
         self.end = folder / "watched.json"  # a Watched, when it ends
-        self.settled = folder / "settled"  # how many segments had come in when nothing waited any more
+        self.settled = folder / "settled.json"  # a Watched, each time that nothing waits any more
 
 
 class Stages:
@@ -132,6 +142,13 @@ stages, lag = Stages(), Lag()
 batches = 0
 
 
+def _write(file: Path) -> None:
+    found = Watched(segments=lag.segments, stages=stages.all(), batches=batches, lag_s=lag.longest_s)
+    part = file.with_suffix(".part")
+    part.write_bytes(msgspec.json.encode(found))
+    part.rename(file)
+
+
 def _watch_inbox() -> None:
     write, take, done = Inbox._write, Inbox.take, Inbox.done  # noqa: SLF001 - its writer thread's own work
 
@@ -182,7 +199,7 @@ def _watch_rollups(settled: Path) -> None:
             with database.cursor() as cursor:
                 rows = cursor.scalar(_SUMMED)
             if lag.summed(rows):
-                settled.write_text(str(lag.segments), encoding="ascii")
+                _write(settled)
         return taken
 
     for module in (gpuledger.ingester, analytics.schedule):
@@ -212,5 +229,4 @@ if __name__ == "__main__":
     try:
         main(sys.argv[3:])
     finally:
-        found = Watched(stages=stages.all(), batches=batches, lag_s=lag.longest_s)
-        files.end.write_bytes(msgspec.json.encode(found))
+        _write(files.end)
