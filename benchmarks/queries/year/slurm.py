@@ -29,12 +29,10 @@ _PENDING: Final = f"""
         (SELECT unnest(['single', 'node', 'multi']) AS p), (SELECT unnest(['hardware', 'limit']) AS w)
     WHERE w = 'hardware' OR p = 'single' ORDER BY at_ms"""
 
-_SEGMENTS: Final = f"""
-    INSERT INTO segment BY NAME
-    SELECT name || '-' || minute AS name, node_key, minute * 60000 AS first_ms, minute * 60000 + 60000 AS last_ms,
-        48 AS rows, minute * 60000 + 61500 AS received_ms, NULL AS unknown_columns
-    FROM (SELECT unnest(range(({END_MS} - $segments_ms) // 60000, {END_MS} // 60000)) AS minute), node
-    ORDER BY minute, node_key"""
+_ARRIVALS: Final = f"""
+    INSERT INTO arrival BY NAME
+    SELECT minute * 60000 AS minute_ms, $nodes AS segments, 48 * $nodes AS rows, 0 AS late
+    FROM (SELECT unnest(range($start // 60000, {END_MS} // 60000)) AS minute)"""
 
 _PROBES: Final = f"""
     INSERT INTO probe_log BY NAME
@@ -91,7 +89,7 @@ def tell(cursor: Cursor, sizes: YearSizes) -> None:
     cursor.execute(_STATES, start | {"gpus": sizes.gpus, "nodes": sizes.nodes})
     cursor.execute(_POLLS, start)
     cursor.execute(_PENDING, start)
-    cursor.execute(_SEGMENTS, {"segments_ms": min(7, sizes.days) * DAY_MS})
+    cursor.execute(_ARRIVALS, start | {"nodes": sizes.nodes})
     cursor.execute(_EVENTS, start | {"nodes": sizes.nodes})
     cursor.execute(_CORES, {"low": END_MS - sizes.minute_days * DAY_MS})
     for statement in (_PROBES, _JOBS, _REASONS, _PROCESSES, _USAGE, _DRIVERS):
