@@ -61,7 +61,7 @@ class Stages:
     def __init__(self) -> None:
         self.callers: dict[str, float] = {}
         self._seen: dict[str, float] = {}
-        self._begun_s = 0.0
+        self._others_s = 0.0  # as last seen: these threads are gone when the database is closed
         self._guard = threading.Lock()
 
     @contextmanager
@@ -73,15 +73,17 @@ class Stages:
             yield
         finally:
             own_s = time.thread_time() - began_s
-            seen_s = _others_s() - others_s if asks_database else 0.0
+            now_s = _others_s() if asks_database else 0.0
+            seen_s = now_s - others_s
             with self._guard:
+                self._others_s = max(self._others_s, now_s)
                 self.callers[name] = self.callers.get(name, 0.0) + own_s
                 self._seen[name] = self._seen.get(name, 0.0) + seen_s
 
     def all(self) -> dict[str, float]:
         """Returns CPU seconds by stage."""
         seen_s = sum(self._seen.values())
-        share = min(1.0, _others_s() / seen_s) if seen_s else 0.0
+        share = min(1.0, self._others_s / seen_s) if seen_s else 0.0
         return {name: own_s + share * self._seen[name] for name, own_s in self.callers.items()}
 
 
