@@ -51,6 +51,23 @@ _USAGE: Final = pa.schema(
         "cluster": pa.string(), "account": pa.string(), "day_ms": pa.int64(), "gpu_s": pa.int64(), "at_ms": pa.int64(),
     }
 )  # fmt: skip
+_SAID: Final = tuple(name for name in _NODE.names if name not in {"cluster", "name", "at_ms"})
+_AS_TEXT: Final = "row(" + ", ".join("{0}." + name for name in _SAID) + ")::VARCHAR"
+
+# Two readings may tell of one moment in different words, a second having passed between two commands. Either could be
+# right: the one that is greater as text counts, whichever comes first.
+_KEEP_WORDS: Final = f"""
+    INSERT INTO node_state BY NAME
+    SELECT * FROM batch_node_state b
+    QUALIFY row_number() OVER (PARTITION BY cluster, name, at_ms ORDER BY {_AS_TEXT.format("b")} DESC) = 1
+    ON CONFLICT DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _SAID)}
+    WHERE {_AS_TEXT.format("excluded")} > {_AS_TEXT.format("node_state")}"""  # noqa: S608 - names of columns
+
+_KEEP_REQUESTS: Final = """
+    INSERT INTO slurm_request BY NAME
+    SELECT cluster, at_ms, probe, max(requests) AS requests FROM batch_request GROUP BY ALL
+    ON CONFLICT DO UPDATE SET requests = greatest(requests, excluded.requests)"""
+
 UNLIMITED: Final = -1
 """max_time_ms of a partition without a limit, or of one that is not known."""
 # A MIG profile in the name that gres.conf gives an instance: a100_1g.5gb, 3g.20gb. A30s have 4 slices, all others 7.
@@ -104,9 +121,9 @@ def keep(cursor: Cursor, segments: Sequence[Segment], as_of_ms: int) -> list[tup
         return []
     for table, rows in _sights(readings).items():
         _widen(cursor, table, rows)
-    requests = {(cluster, each.at_ms): (cluster, each.at_ms, "cluster", each.calls) for cluster, each in readings}
-    with cursor.table("batch_request", from_tuples(list(requests.values()), _REQUEST)):
-        cursor.execute("INSERT OR IGNORE INTO slurm_request BY NAME SELECT * FROM batch_request")
+    requests = [(cluster, each.at_ms, "cluster", each.calls) for cluster, each in readings]
+    with cursor.table("batch_request", from_tuples(requests, _REQUEST)):
+        cursor.execute(_KEEP_REQUESTS)
     _keep_usage(cursor, readings)
     return _keep_nodes(cursor, readings, as_of_ms)
 
@@ -131,15 +148,13 @@ def _keep_usage(cursor: Cursor, readings: Iterable[tuple[str, InventoryReading]]
 def _keep_nodes(
     cursor: Cursor, readings: Iterable[tuple[str, InventoryReading]], as_of_ms: int
 ) -> list[tuple[int, int, int]]:
-    words = {
-        (cluster, node.name, node.at_ms): _node_row(cluster, node) for cluster, each in readings for node in each.nodes
-    }
+    words = [(cluster, node) for cluster, each in readings for node in each.nodes]
     if not words:
         return []
-    moments = [at_ms for _, _, at_ms in words]
-    with cursor.table("batch_node_state", from_tuples(list(words.values()), _NODE)):
-        cursor.execute("INSERT OR IGNORE INTO node_state BY NAME SELECT * FROM batch_node_state")
-        return cursor.tuples(_TOLD, {"low": min(moments), "as_of": as_of_ms})
+    rows = [_node_row(cluster, node) for cluster, node in words]
+    with cursor.table("batch_node_state", from_tuples(rows, _NODE)):
+        cursor.execute(_KEEP_WORDS)
+        return cursor.tuples(_TOLD, {"low": min(node.at_ms for _, node in words), "as_of": as_of_ms})
 
 
 def _node_row(cluster: str, node: NodeSeen) -> tuple[object, ...]:

@@ -240,6 +240,19 @@ def stories(draw: st.DrawFn) -> list[Segment]:
     return segments
 
 
+def test_of_two_words_about_one_moment_the_same_one_counts_in_any_order() -> None:
+    told = [
+        inventory(word("n1", T0, state, gpus=2, gpus_used=used), seq=seq)
+        for seq, (state, used) in enumerate([("IDLE", None), ("MIXED", 1), ("DOWN", 0)])
+    ]
+    kept = set()
+    for order in itertools.permutations(told):
+        for pieces in ([list(order)], [[each] for each in order]):
+            with stored(pieces, between=False) as database, database.cursor() as cursor:
+                kept.add(tuple(cursor.tuples("SELECT state, gpus_used FROM node_state")))
+    assert kept == {(("MIXED", 1),)}
+
+
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(segments=stories(), seed=st.integers(0, 2**32))
 def test_it_depends_on_the_data_alone(segments: list[Segment], seed: int) -> None:
