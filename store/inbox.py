@@ -1,8 +1,9 @@
 """The inbox: segments that were acknowledged and are not stored yet, in append-only files.
 
-Those who append share one fdatasync: the writer takes whatever came in while the disk was busy, so nobody waits longer
-than two syncs. Files are read in order and unlinked when every record in them is stored; since storing is idempotent by
-name, nothing else has to remember how far reading got.
+Those who append share one fdatasync: the writer takes whatever came in within a moment, or while the disk was busy.
+Waking a thread for each segment costs more than all else that is done for it, so one future tells them all. Files are
+read in order and unlinked when every record in them is stored; since storing is idempotent by name, nothing else has to
+remember how far reading got.
 """
 
 import os
@@ -23,6 +24,19 @@ from store.room import IN_FLIGHT_BYTES
 _FILE_BYTES: Final = 64 << 20
 _SYNC_BYTES: Final = 16 << 20
 """What is written at once, about: it is copied for that, and nobody should wait longer for the disk."""
+
+_GATHER_S: Final = 0.02
+"""How long the first of a group waits for others to share its sync."""
+
+
+class Group:
+    """Segments that are written together; ``kept`` is done when they are on disk, or says why they are not."""
+
+    def __init__(self) -> None:
+        self.segments: list[tuple[str, bytes]] = []
+        self.bytes = 0
+        self.kept: Future[None] = Future()
+        self.kept.set_running_or_notify_cancel()  # whoever stops waiting for it stops nobody else
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -53,13 +67,15 @@ class Inbox:
         self._min_free_bytes = min_free_bytes
         self._max_waiting_bytes = max_waiting_bytes
         self._step = step
-        self._changed = threading.Condition()
+        self._guard = threading.Lock()
+        self._submitted = threading.Condition(self._guard)  # the writer waits for it
+        self._changed = threading.Condition(self._guard)  # whoever stores
         self._unread: deque[tuple[Path, int]] = deque()  # files of an earlier process, and their sizes
         self._before: deque[Waiting] = deque()  # what such files hold; all of it older than what waits
         self._waiting: deque[Waiting] = deque()
         self._unstored: dict[Path, int] = {}  # waiting records of each file
         self._waiting_bytes = 0
-        self._queue: deque[tuple[str, bytes, Future[None]]] = deque()
+        self._queue: deque[Group] = deque()
         self._queued_bytes = 0
         self._closed = False
         self._woken = False
@@ -75,20 +91,24 @@ class Inbox:
         self.submit(data, name).result()
 
     def submit(self, data: bytes, name: str) -> "Future[None]":
-        """Returns a future that is done when the segment is on disk, or holds DiskFull or BacklogFull.
+        """Returns the future of its group, done when the segment is on disk, or with DiskFull or BacklogFull.
 
         Raises Overloaded where too much waits for the disk already.
         """
-        future: Future[None] = Future()
-        with self._changed:
+        with self._guard:
             if self._closed:
                 raise StoreError("The hub is stopping; nodes will deliver again.")
             if self._queued_bytes + len(data) > IN_FLIGHT_BYTES:
                 raise Overloaded(IN_FLIGHT_BYTES)
-            self._queue.append((name, data, future))
+            if not self._queue or self._queue[-1].bytes >= _SYNC_BYTES:
+                self._queue.append(Group())
+            group = self._queue[-1]
+            group.segments.append((name, data))
+            group.bytes += len(data)
             self._queued_bytes += len(data)
-            self._changed.notify_all()
-        return future
+            if len(group.segments) == 1 or group.bytes >= _SYNC_BYTES:
+                self._submitted.notify()
+        return group.kept
 
     def append_many(self, segments: Sequence[tuple[str, bytes]]) -> None:
         """Appends (name, data) of all with one sync; raises DiskFull or BacklogFull when none of them is kept."""
@@ -146,6 +166,7 @@ class Inbox:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
+            self._submitted.notify()
         self._writer.join()
         with self._disk:
             if self._file is not None:
@@ -153,32 +174,26 @@ class Inbox:
                 self._file = None
 
     def _write_forever(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._queue or self._closed)
-                queue = self._next_of_queue()
-                if not queue:
-                    return
-            # Whoever went away meanwhile is left out; from here on nobody can cancel.
-            batch = [item for item in queue if item[2].set_running_or_notify_cancel()]
+        while (group := self._next_group()) is not None:
             try:
                 with self._disk:
-                    self._write([(name, data) for name, data, _ in batch])
+                    self._write(group.segments)
             except BaseException as error:  # noqa: BLE001 - whoever waits for the future must hear of anything
-                for _, _, future in batch:
-                    future.set_exception(error)
+                group.kept.set_exception(error)
             else:
-                for _, _, future in batch:
-                    future.set_result(None)
+                group.kept.set_result(None)
 
-    def _next_of_queue(self) -> list[tuple[str, bytes, "Future[None]"]]:
-        taken: list[tuple[str, bytes, Future[None]]] = []
-        size = 0
-        while self._queue and size < _SYNC_BYTES:
-            taken.append(self._queue.popleft())
-            size += len(taken[-1][1])
-        self._queued_bytes -= size
-        return taken
+    def _next_group(self) -> Group | None:
+        with self._guard:
+            self._submitted.wait_for(lambda: self._queue or self._closed)
+            self._submitted.wait_for(
+                lambda: self._closed or len(self._queue) > 1 or self._queue[0].bytes >= _SYNC_BYTES, _GATHER_S
+            )
+            if not self._queue:
+                return None
+            group = self._queue.popleft()
+            self._queued_bytes -= group.bytes
+            return group
 
     def _write(self, segments: Sequence[tuple[str, bytes]]) -> None:
         size = sum(len(data) for _, data in segments)

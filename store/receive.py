@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
+from concurrent.futures import Future
 from typing import Any, Final
 
 import msgspec
@@ -68,6 +69,7 @@ class Receiver:
         self._now_ms = now_ms
         self._max_bytes = max_bytes
         self._room = room or Room()
+        self._shared: tuple[Future[None], asyncio.Future[None]] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -105,8 +107,15 @@ class Receiver:
         if head.synthetic != self._synthetic:
             kind, other = ("synthetic", "real") if head.synthetic else ("real", "synthetic")
             raise _Answer(409, f"This hub holds {other} data and takes no {kind} segments; deliver to another hub.")
-        await asyncio.wrap_future(self._inbox.submit(data, head.name))
+        await self._on_disk(self._inbox.submit(data, head.name))
         return head.name
+
+    async def _on_disk(self, kept: Future[None]) -> None:
+        """Waits for what several requests share: this loop is woken once for all of them."""
+        if self._shared is None or self._shared[0] is not kept:
+            self._shared = kept, asyncio.wrap_future(kept)
+        # One of them that is given up ends its own waiting and not that of the others.
+        await asyncio.shield(self._shared[1])
 
     async def _whole(self, announced: str, receive: Receive, share: Share) -> bytes:
         try:

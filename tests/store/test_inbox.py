@@ -276,3 +276,27 @@ def until_taken(inbox: Inbox) -> None:
     deadline = time.monotonic() + 60
     while inbox._queue and time.monotonic() < deadline:
         time.sleep(0.001)
+
+
+def test_what_comes_in_within_a_moment_is_told_by_one_future(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    write = Inbox._write
+
+    def counted(self: Inbox, segments: list[tuple[str, bytes]]) -> None:
+        synced.append(len(segments))
+        write(self, segments)
+
+    monkeypatch.setattr(Inbox, "_write", counted)
+    futures = [inbox.submit(b"x", f"n~b~{number:010d}") for number in range(100)]
+    for future in futures:
+        future.result(10)
+    assert sum(synced) == 100
+    assert len(synced) == len(set(map(id, futures)))
+    assert len(names(inbox)) == 100
+
+
+def test_whoever_stops_waiting_stops_nobody_else(inbox: Inbox) -> None:
+    first, second = inbox.submit(b"1", "n~b~0000000000"), inbox.submit(b"2", "n~b~0000000001")
+    assert not first.cancel()
+    second.result(10)
+    assert names(inbox) == ["n~b~0000000000", "n~b~0000000001"]

@@ -1,5 +1,6 @@
 """The door for segments, on a real server and a real socket."""
 
+import asyncio
 import http.client
 import json
 import socket
@@ -7,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -228,3 +230,31 @@ def test_many_nodes_at_once(door: Door) -> None:
     while door.inbox.waiting < 60 and time.monotonic() < deadline:
         time.sleep(0.01)
     assert len({name for name, _ in door.inbox.take().entries}) == 60
+
+
+def test_a_request_that_is_given_up_ends_no_other(opened: Callable[..., Door]) -> None:
+    """They wait for one sync together."""
+    door = opened()
+    receiver = Receiver(
+        door.inbox, door.tokens, synthetic=False, turned_away=door.turned_away, now_ms=lambda: NOW, max_bytes=1 << 20
+    )
+    sent: list[Any] = []
+
+    async def deliver() -> None:
+        async def body() -> dict[str, Any]:
+            return {"type": "http.request", "body": GOOD}
+
+        async def answer(message: Any) -> None:
+            sent.append(message)
+
+        headers = [(b"authorization", f"Bearer {door.token}".encode())]
+        scope = {"type": "http", "path": PATH, "method": "POST", "headers": headers}
+        given_up = asyncio.create_task(receiver(scope, body, answer))
+        other = asyncio.create_task(receiver(scope, body, answer))
+        await asyncio.sleep(0)
+        given_up.cancel()
+        await asyncio.wait_for(other, 10)
+        assert given_up.cancelled()
+
+    asyncio.run(deliver())
+    assert [message["status"] for message in sent if "status" in message] == [200]
