@@ -43,13 +43,14 @@ def window(chosen: Window) -> dict[str, str | None]:
     return ends | {"zone": chosen.zone, "label": chosen.label}
 
 
-def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+def as_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] = ()) -> str:
     """Returns rows as CSV with a header: unrounded, unknown is empty, lists and objects are JSON.
 
+    The header is ``columns``, also where there are no rows; without them it is all names in the rows.
     A text that a spreadsheet would take for a formula begins with an apostrophe: people choose job names.
     """
     out = io.StringIO()
-    names = list(dict.fromkeys(name for row in rows for name in row))
+    names = list(columns) or list(dict.fromkeys(name for row in rows for name in row))
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(names)
     writer.writerows(_cells(row.get(name) for name in names) for row in rows)

@@ -7,6 +7,7 @@ database itself, which holds what must not be seen, through ``read_blob``.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -29,6 +30,8 @@ MOST_BYTES: Final = 64 << 20
 MOST_S: Final = 100.0
 _BATCH: Final = 2048
 _ALWAYS_THERE: Final = "information_schema"
+_WORDS: Final = re.compile(r"[\w -]+")
+"""What WITH may call something: outside the scope of that name DuckDB takes one with a dot for a file and reads it."""
 
 
 class BadQuery(StoreError):
@@ -102,12 +105,16 @@ def _parsed(sql: str) -> Any:
 def _refuse(parsed: Any, known: set[str]) -> None:
     """Raises BadQuery where a parsed SELECT names a table or table function beyond those that may be read."""
     nodes = list(_nodes(parsed))
-    known = known | {entry["key"].lower() for node in nodes for entry in node.get("cte_map", {}).get("map", ())}
+    own = {entry["key"].lower() for node in nodes for entry in node.get("cte_map", {}).get("map", ())}
+    for name in own:
+        if not _WORDS.fullmatch(name):
+            raise BadQuery(f"{_plain(name)} cannot be a name in WITH; use letters, digits and underscores.")
     for node in nodes:
         match node.get("type"):
             case "BASE_TABLE":
                 name, schema = node["table_name"].lower(), node["schema_name"].lower()
-                if name in SECRET or (name not in known and schema != _ALWAYS_THERE):
+                here = name in known or schema == _ALWAYS_THERE or (name in own and not schema)
+                if name in SECRET or not here:
                     raise BadQuery(f"{_plain(name)} is no table or view that a query reads; {_there()}.")
             case "TABLE_FUNCTION" if node["function"]["function_name"].lower() not in FUNCTIONS:
                 name = node["function"]["function_name"]

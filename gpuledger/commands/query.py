@@ -1,5 +1,7 @@
 """`gpuledger query`."""
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,8 +58,9 @@ def _printed(found: "Found", form: str) -> str:
     if form != "text":
         from dashboard.api_rows import as_csv
 
-        rows = [_named(found.columns, row) for row in found.rows]
-        return as_json(rows) if form == "json" else as_csv(rows) if rows else ",".join(found.columns)
+        unique = _unique(found.columns)
+        rows = [dict(zip(unique, row, strict=True)) for row in found.rows]
+        return as_json(rows) if form == "json" else as_csv(rows, unique)
     names = [str(position) for position in range(len(found.columns))]
     shown: list[Row] = [dict(zip(names, row, strict=True)) for row in found.rows]
     columns = [(heading, _cell(name)) for heading, name in zip(found.columns, names, strict=True)]
@@ -68,9 +71,15 @@ def _cell(name: str) -> Any:
     return lambda row: "" if row[name] is None else str(row[name])
 
 
-def _named(columns: list[str], row: tuple[Any, ...]) -> dict[str, Any]:
+def _unique(columns: Sequence[str]) -> list[str]:
     """Names of columns may come twice in a SELECT; JSON has each once, the first under its own name."""
-    named: dict[str, Any] = {}
-    for name, value in zip(columns, row, strict=True):
-        named[name if name not in named else f"{name}_{len(named)}"] = value
-    return named
+    unique: dict[str, None] = {}
+    tried: Counter[str] = Counter()
+    taken = set(columns)
+    for name in columns:
+        shown = name
+        while shown in unique or (shown != name and shown in taken):
+            tried[name] += 1
+            shown = f"{name}_{tried[name]}"
+        unique[shown] = None
+    return list(unique)

@@ -65,6 +65,10 @@ def test_a_select_is_answered(where: Path) -> None:
     assert list(csv.reader(as_csv.out.splitlines()))[1] == ["101", "ann", "1.0", "70.0", "2026-11-23T00:00:00"]
     twice = said("query", "SELECT 1 AS a, 2 AS a", *to, "--json")
     assert json.loads(twice.out) == [{"a": 1, "a_1": 2}]
+    taken = said("query", "SELECT 1 AS a_2, 2 AS a, 3 AS a, 4 AS a_1", *to, "--json")
+    assert json.loads(taken.out) == [{"a_2": 1, "a": 2, "a_3": 3, "a_1": 4}]
+    none = said("query", 'SELECT 1 AS "a,b", 2 AS c, 3 AS c WHERE false', *to, "--csv")
+    assert list(csv.reader(none.out.splitlines())) == [["a,b", "c", "c_1"]]
 
     cut = said("query", "SELECT range AS n FROM range(5)", *to, "--limit", 2)
     assert (cut.code, cut.out.split()) == (0, ["n", "0", "1"])

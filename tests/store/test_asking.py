@@ -4,6 +4,8 @@ import threading
 import time
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from store import tokens
@@ -69,6 +71,12 @@ AT_SECRETS = (
     "SELECT * FROM read_blob('{data}/gpuledger.duckdb')",
     "SELECT * FROM '{data}/gpuledger.duckdb'",
 )
+NAMED_LIKE_A_FILE = (
+    "FROM '{file}'",
+    """WITH "{file}" AS (FROM '{file}') FROM "{file}" """,
+    """SELECT (WITH "{file}" AS (SELECT 1) SELECT 1), * FROM '{file}'""",
+    """SELECT * FROM '{file}', (WITH "{file}" AS (SELECT 1) SELECT 1)""",
+)
 ENDLESS = (
     "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT count(*) FROM r",
     "SELECT count(*) FROM range(1_000_000_000_000) a, range(1_000_000_000_000) b",
@@ -96,6 +104,26 @@ def test_tokens_cannot_be_read(database: Database, sql: str) -> None:
         tokens.create(cursor, "nodes", NOW)
     with pytest.raises(BadQuery):
         asked(database, sql.format(data=database.directory))
+
+
+@pytest.mark.parametrize("sql", NAMED_LIKE_A_FILE)
+def test_no_name_that_a_query_gives_opens_a_file(database: Database, sql: str) -> None:
+    for folder in ("raw", "copying"):
+        file = database.directory / folder / "f.parquet"
+        file.parent.mkdir(exist_ok=True)
+        pq.write_table(pa.table({"x": [42]}), file)
+        with pytest.raises(BadQuery):
+            asked(database, sql.format(file=file))
+
+
+def test_names_of_with_are_words_and_count_without_a_schema(database: Database) -> None:
+    assert asked(database, 'WITH "of the week" AS (SELECT 1), häuser AS (FROM "of the week") FROM häuser').rows == [
+        (1,)
+    ]
+    with pytest.raises(BadQuery, match="name in WITH"):
+        asked(database, 'WITH "a.b" AS (SELECT 1) FROM "a.b"')
+    with pytest.raises(BadQuery, match="pg_class"):
+        asked(database, "SELECT (WITH pg_class AS (SELECT 1) SELECT 1) FROM pg_catalog.pg_class")
 
 
 @pytest.mark.parametrize("sql", ENDLESS)
