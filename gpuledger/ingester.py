@@ -22,9 +22,12 @@ IDLE_WAIT_S: Final = 1.0
 RETRY_S: Final = 5.0
 DRAIN_S: Final = 2.0
 """Longest time that a hub goes on storing once it was asked to stop: what is left is on disk for the next one."""
-BATCH_GAP_S: Final = 2.0
-"""Time from the begin of one batch to the next: what a batch costs depends little on how many segments are in it."""
-FULL_BATCH: Final = 512
+BATCH_SHARE: Final = 0.05
+"""Share of its time that the thread gives to storing while little comes in: a part of what a batch costs depends on the
+tables and not on what is in it. Of 12,500 nodes, batches of 1,000 segments cost a quarter less a segment than of 400."""
+BATCH_GAP_S: Final = 5.0
+"""Longest time from the begin of one batch to the next for that."""
+FULL_BATCH: Final = 1280
 """Segments for which it does not wait that long."""
 ROLLUP_SHARE: Final = 0.05
 """Share of its time that the thread gives to rollups: how much they cost depends little on how much is to be done."""
@@ -111,7 +114,7 @@ class Ingester:
         full = self._inbox.waiting >= FULL_BATCH or self._stopping.is_set()
         if not full and time.monotonic() < self._batch_after:
             return Batch(0, [])
-        return self._inbox.take()
+        return self._inbox.take(FULL_BATCH)
 
     def _rest(self) -> None:
         """Waits for the next batch."""
@@ -130,7 +133,7 @@ class Ingester:
             ingest(self._database, batch.entries, clock_ms())
             self._step("after the transaction")
             self._inbox.done(batch)
-            self._batch_after = began + BATCH_GAP_S
+            self._batch_after = began + min((time.monotonic() - began) / BATCH_SHARE, BATCH_GAP_S)
         if time.monotonic() < self._rollups_after and not self._stopping.is_set():
             return bool(batch.count)
         self._step("before the rollups")

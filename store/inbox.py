@@ -115,7 +115,7 @@ class Inbox:
         with self._disk:
             self._write(segments)
 
-    def take(self, max_segments: int = 512, max_bytes: int = 16 << 20) -> Batch:
+    def take(self, max_segments: int = 1024, max_bytes: int = 16 << 20) -> Batch:
         """Returns the oldest segments, at least one where any waits. They stay the oldest until :meth:`done`."""
         while self._unread and len(_first(self._before, max_segments, max_bytes)) == len(self._before):
             self._read_file()
