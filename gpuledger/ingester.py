@@ -23,8 +23,11 @@ RETRY_S: Final = 5.0
 DRAIN_S: Final = 2.0
 """Longest time that a hub goes on storing once it was asked to stop: what is left is on disk for the next one."""
 BATCH_SHARE: Final = 0.05
-"""Share of its time that the thread gives to storing while little comes in: a part of what a batch costs depends on the
-tables and not on what is in it. Of 12,500 nodes, batches of 1,000 segments cost a quarter less a segment than of 400."""
+"""Share of its time that the thread gives to storing while little comes in.
+
+A part of what a batch costs depends on the tables and not on what is in it: of 12,500 nodes, a segment costs a quarter
+less in a batch of 1,000 than in one of 400.
+"""
 BATCH_GAP_S: Final = 5.0
 """Longest time from the begin of one batch to the next for that."""
 FULL_BATCH: Final = 1280

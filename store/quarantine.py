@@ -1,5 +1,6 @@
 """Bytes that no segment could be made of: kept beside the database with the reason, out of the way of the rest."""
 
+import hashlib
 import os
 import re
 from collections.abc import Sequence
@@ -12,6 +13,8 @@ from store.database import Cursor
 from store.errors import DiskFull
 
 FOLDER: Final = "quarantine"
+_LONGEST: Final = 200
+"""Characters of a name that its file takes over: a file's name has at most 255 bytes, a node's alone may have 253."""
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -40,8 +43,11 @@ def keep(cursor: Cursor, refused: Sequence[Refusal], received_ms: int) -> None:
 
 
 def file_name(name: str) -> str:
-    """Returns the name of the file of a segment that is put aside."""
-    return (re.sub(r"[^A-Za-z0-9._~-]", "_", name)[:200] or "unnamed") + ".seg"
+    """Returns the name of the file of a segment that is put aside, one that no other has."""
+    plain = re.sub(r"[^A-Za-z0-9._~-]", "_", name)
+    if not plain or plain != name or len(plain) > _LONGEST:
+        plain = f"{plain[:_LONGEST]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+    return f"{plain}.seg"
 
 
 def _write(directory: Path, name: str, data: bytes) -> None:
