@@ -13,8 +13,8 @@ from store.database import Cursor
 from store.errors import DiskFull
 
 FOLDER: Final = "quarantine"
-_LONGEST: Final = 200
-"""Characters of a name that its file takes over: a file's name has at most 255 bytes, a node's alone may have 253."""
+_LONGEST: Final = 240
+"""Characters of a file's name before its ending: it has at most 255 bytes, and a node's name alone may have 253."""
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -46,7 +46,7 @@ def file_name(name: str) -> str:
     """Returns the name of the file of a segment that is put aside, one that no other has."""
     plain = re.sub(r"[^A-Za-z0-9._~-]", "_", name)
     if not plain or plain != name or len(plain) > _LONGEST:
-        plain = f"{plain[:_LONGEST]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+        plain = f"{plain[: _LONGEST - 17]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
     return f"{plain}.seg"
 
 

@@ -16,7 +16,7 @@ LONG = "n" * 253
         ("n1~b/0~0000000000", "n1~b:0~0000000000"),
         ("é", "è"),
         ("", "_"),
-        ("x" * 201, "x" * 202),
+        ("x" * 241, "x" * 242),
     ],
 )
 def test_names_that_look_alike_keep_their_own_bytes(database: Database, first: str, second: str) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from store.database import Database
 from store.ingest import ingest
-from store.quarantine import FOLDER
+from store.quarantine import FOLDER, file_name
 from store.second_try import Aside, Tried, aside, try_again
 from store.segment import encode
 from tests.store.building import MINUTE, NOW, T0, packed, segment, steady
@@ -48,7 +48,7 @@ def test_what_can_be_read_now_is_stored_once(unread: Database) -> None:
     tried = try_again(unread, NOW + MINUTE)
     assert (tried.stored, tried.refused, tried.rows, len(tried.reasons)) == (1, 2, 6, 1)
     assert rows(unread) == 6
-    assert kept(unread) == ["a_.._b.seg", "c.seg"]
+    assert kept(unread) == sorted([file_name("a/../b"), "c.seg"])
     assert [(each.segments, each.kept) for each in aside(unread)] == [(2, 2)]
     again = try_again(unread, NOW + 2 * MINUTE)
     assert again == Tried(stored=0, refused=2, rows=0, reasons=tried.reasons)
