@@ -45,7 +45,7 @@ def test_order_and_repetition_do_not_matter(database: Database) -> None:
     expected = None
     for order in itertools.permutations(segments):
         with database.cursor() as cursor:
-            for table in ("queue_poll", "queue_pending", "segment"):
+            for table in ("queue_poll", "queue_pending", "segment_stretch"):
                 cursor.execute(f"DELETE FROM {table}")
         ingest(database, packed(*order[:2]), NOW)
         ingest(database, packed(*order[1:], *order), NOW)

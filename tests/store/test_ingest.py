@@ -8,6 +8,7 @@ import pytest
 from store.database import Database
 from store.errors import StoreError
 from store.ingest import IngestResult, ingest
+from store.quarantine import file_name
 from store.segment import Column, Event, NullReason, ProbeRun, Segment, Table, encode
 from tests.store.building import HOUR, MINUTE, NOW, T0, gpu, hold, packed, row, segment, steady, store, table, told
 
@@ -74,7 +75,7 @@ def test_what_cannot_be_stored_is_kept_aside(database: Database, data: bytes, re
     [(name, sentence)] = tuples(database, "SELECT name, reason FROM quarantine")
     assert (name, reason in sentence) == ("bad/../one", True)
     [kept] = (database.directory / "quarantine").iterdir()
-    assert (kept.name, kept.read_bytes()) == ("bad_.._one.seg", data)
+    assert (kept.name, kept.read_bytes()) == (file_name("bad/../one"), data)
     # Given again after a failure further on, it is there once.
     ingest(database, [("bad/../one", data)], NOW)
     assert tuples(database, "SELECT count(*) FROM quarantine") == [(1,)]
