@@ -1,6 +1,6 @@
 """On a node without our hooks: what Slurm's control groups and steps say, held against what the jobs can open."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +58,14 @@ def test_jobs_are_found_by_their_steps_and_processes(
     assert (held[str(jobs["bound"])]["devices"], held[str(jobs["bound"])]["user"]) == (gpus["bound"], "bob")
     assert str(jobs["idle"]) not in held, "which GPU it holds only Slurm's controller knows"
     assert {holding["cluster"] for holding in held.values()} == {truth["batch"]["SLURM_CLUSTER_NAME"]}
-    begun_s = {row["JobIDRaw"]: row["Start"] for row in slurm_cluster.sacct("-X", fields=("JobIDRaw", "Start"))}
+    begun_s = slurm_cluster.eventually(lambda: begins(slurm_cluster, held))
     assert all(abs(int(begun_s[job]) * 1000 - holding["start_ms"]) <= 3000 for job, holding in held.items())
+
+
+def begins(cluster: SlurmCluster, jobs: Collection[str]) -> dict[str, str] | None:
+    """Return when jobs began, in s, once accounting has them all: slurmctld tells it now and then."""
+    told = {row["JobIDRaw"]: row["Start"] for row in cluster.sacct("-X", fields=("JobIDRaw", "Start"))}
+    return {job: told[job] for job in jobs} if all(told.get(job, "").isdigit() for job in jobs) else None
 
 
 def tasks(cluster: SlurmCluster, user: str, job: int, count: int) -> list[int] | None:
